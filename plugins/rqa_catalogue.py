@@ -103,9 +103,16 @@ def _lab(registry: Registry) -> None:
     training = "rqa_training.{}.command:{}".format
     add("train cascade", training("cascade", "cascade"), summary="Fit the bounds of the strategy cascade.")
     add("train eor", "rqa_eor.command:eor", summary="Fit the weights of the strategy eor.")
+    add(
+        "train documents",
+        "rqa_training.reader.over_documents:documents",
+        summary="Continue a reader on questions over your own documents.",
+    )
     add("train evaluator", training("evaluator", "train"), summary="Train and convert an evaluator.")
+    evaluator = "rqa_training.evaluator.tools:{}".format
+    add("train thresholds", evaluator("calibrate_thresholds"), summary="Choose the thresholds of the strategy crag.")
     add("train reader", training("reader", "reader"), summary="Train, convert and calibrate a reader.")
-    add("evaluator", "rqa_training.evaluator.tools:evaluator", summary="Convert and calibrate evaluators.")
+    add("evaluator", evaluator("evaluator"), summary="Convert evaluators.")
     for name, target, summary in (
         ("answer_refinement", "AnswerRefinement", "reconsiders its answer from memory with the passages"),
         ("chain_of_note", "ChainOfNote", "notes what each passage is worth, and answers from the notes"),

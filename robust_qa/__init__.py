@@ -76,6 +76,7 @@ from .protocols import (
     Toolbox,
 )
 from .types import (
+    PROBABLE,
     Answer,
     Citation,
     Completion,
@@ -98,6 +99,7 @@ from .types import (
 from .version import __version__
 
 __all__ = [
+    "PROBABLE",
     "Answer",
     "AssistedEvaluator",
     "BlockingSession",

@@ -24,8 +24,9 @@ def as_json(answer: Answer) -> dict[str, Any]:
 
     built: dict[str, Any] = msgspec.to_builtins(answer)
     text = built.pop("text")
-    if answer.withstands is None:
-        del built["withstands"]
+    for optional in ("withstands", "best_guess"):
+        if built[optional] is None:
+            del built[optional]
     return {
         "question": built.pop("question"),
         "answer": text,

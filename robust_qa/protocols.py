@@ -260,6 +260,7 @@ class Toolbox(Protocol):
         schema: Mapping[str, Any] | None = None,
         stop: Sequence[str] = (),
         preview: Callable[[str], str] | None = None,
+        reader: str | None = None,
     ) -> Completion:
         """Return one reply of the language model to `prompt`.
 
@@ -268,7 +269,8 @@ class Toolbox(Protocol):
         relevant are cut. `seed` seeds the sampling and, together with the question, the random order. `sample` numbers
         further replies to the same prompt: each uses the seed plus its number, and the same order of passages.
         `preview` returns the answer in the first part of a reply, or "". With it, the answer is shown while the model
-        writes it.
+        writes it. `reader` names another language model than the question's; also name it
+        in your `read_by`.
         """
 
     async def continue_text(
@@ -488,6 +490,7 @@ class IndexReport:
     passages: int = 0
     skipped: tuple[tuple[str, str], ...] = ()  # (path, why)
     folder: str = ""  # of the index; `rqa index` warns when other users can read it
+    pending: int = 0  # files that changed and were not read again; only of `refresh`
 
 
 class IndexProgress(Protocol):

@@ -25,6 +25,8 @@ EmbedderName = NewType("EmbedderName", str)
 """The type of options that name an embedder. Empty means the default one. The factory gets an EmbedderHandle."""
 Stale = Literal["", "changed", "gone", "unreadable"]
 """Whether a file is as it was indexed: "" if so or unknown, "unreadable" if it cannot be opened any more."""
+PROBABLE = 0.35
+"""The confidence from which a best guess is shown: "Probably: 1871 (52 %)"."""
 Power = Literal["retrieve", "read", "generate", "continue_text", "score"]
 
 
@@ -247,6 +249,7 @@ class Answer:
     - `closest`: quotes of the passages closest to the question, best first, without those cited. If a strategy gives
       none, the host quotes what it retrieved, unless a language model answered.
     - `withstands`: how many planted passages cannot change the answer, if the strategy proves that.
+    - `best_guess`: the likeliest answer, if the strategy abstains because it is not sure enough of one.
 
     The host sets the fields from `question` on.
     """
@@ -259,6 +262,7 @@ class Answer:
     details: Mapping[str, Any] = field(default_factory=dict)
     closest: tuple[Citation, ...] = ()
     withstands: int | None = None
+    best_guess: Position | None = None
     # -- set by the host
     question: str = ""
     strategy: str = ""
@@ -270,6 +274,12 @@ class Answer:
     def abstained(self) -> bool:
         """Whether the strategy gave no answer."""
         return self.text is None
+
+    @property
+    def probable(self) -> Position | None:
+        """The best guess if it is likely enough to be shown as one."""
+        guess = self.best_guess
+        return guess if guess and guess.confidence is not None and guess.confidence >= PROBABLE else None
 
     def __repr__(self) -> str:
         parts = [repr(self.text)]
@@ -287,6 +297,8 @@ class Answer:
         """The answer, its quotes and its conflicts, as a notebook shows them."""
         sure = "" if self.confidence is None else f" ({self.confidence:.0%})"
         lines = [f"**{_escaped(self.text)}**{sure}" if self.text is not None else _escaped(self.reason or "Not sure.")]
+        if self.probable:
+            lines = [f"Probably: {_escaped(self.probable.text)} ({self.probable.confidence:.0%})"]
         if self.conflicts:
             lines.append("The sources disagree:")
             lines += [

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -203,6 +203,30 @@ class Components:
             if has_index and self.has_embedders("retriever", name):
                 yield name
 
+    def indexing_by_default(self, *, in_folder: bool = False) -> Iterator[str]:
+        """The configured, then the installed retrievers that have an index, best first."""
+        installed = (registration.name for registration in self.host.components("retriever"))
+        return islice(self.indexing((*self.config.names("retriever"), *installed), in_folder=in_folder), 1)
+
+    def retriever_names(self) -> list[str]:
+        """The retrievers of the default expression. Without one, the first that has an index."""
+        if self.retriever is None:
+            return [*self.indexing_by_default()]
+        return [name for name in sources(self.retriever) if name not in BUILT_IN]
+
+    def check_options(self, names: Iterable[str], options: Iterable[str]) -> None:
+        """Raise ConfigError if one of these retrievers lacks one of the options, which filter what is searched."""
+        for name in names:
+            registration = self._registration("retriever", name, self._table("retriever", name))
+            if {*options} - {each.name for each in fields(registration.options or Limits)}:
+                raise ConfigError(
+                    f"Retriever {name!r} has no filters.", hint="Name another one with -r, or ask without filters."
+                )
+
+    def has(self, kind: Kind, name: str, method: str) -> bool:
+        """Whether that component has an optional method. Raises ConfigError if there is no such component."""
+        return self._registration(kind, name, self._table(kind, name)).has(method)
+
     def has_embedders(self, kind: Kind, name: str) -> bool:
         """Whether there is an embedder for each option of that component that names one."""
         if all(self.component(kind, name).embedders.values()):
@@ -219,7 +243,11 @@ class Components:
         try:
             component = part.build(unusable_handle)
             check_component(kind, name, component)
-            references: tuple[tuple[Kind, str], ...] = (("strategy", "hands_to"), ("evaluator", "scored_by"))
+            references: tuple[tuple[Kind, str], ...] = (
+                ("strategy", "hands_to"),
+                ("evaluator", "scored_by"),
+                ("reader", "read_by"),
+            )
             problems: list[RqaError] = []
             for other_kind, attribute in references:
                 for other in getattr(component, attribute, ()):

@@ -9,22 +9,28 @@ import shlex
 import shutil
 import stat
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..calls.cache import open_cache
 from ..calls.contract import CONTRACT, PLUGIN_FAULT, attributed, validated
 from ..config import environment
 from ..config.layers import Config
-from ..errors import BusyError, ConfigError, PluginError
+from ..errors import BusyError, ConfigError, MissingError, PluginError, RqaError
 from ..expressions import BUILT_IN, sources
 from ..host.loading import Host
 from ..protocols import IndexProgress, IndexReport
+from ..types import Kind
 from .components import Component, Components
+
+if TYPE_CHECKING:
+    from ..documents import Indexed
 
 _LOCK_TIMEOUT = 60.0  # seconds to wait for another process that indexes the same files
 _KEEP_UNUSED = 30 * 24 * 3600  # seconds to keep a --docs index after its last use
+_MOST_BYTES = 2_000_000_000  # of all --docs indexes; above it the longest unused ones are deleted
 
 
 def indexing_retriever(components: Components, *, named: bool, in_folder: bool = False) -> str:
@@ -46,16 +52,69 @@ def indexing_retriever(components: Components, *, named: bool, in_folder: bool =
         )
     if candidates:
         return candidates[0]
-    installed = (registration.name for registration in components.host.components("retriever"))
-    for name in components.indexing((*components.config.names("retriever"), *installed), in_folder=in_folder):
+    for name in components.indexing_by_default(in_folder=in_folder):
         return name
     raise ConfigError("No installed retriever has an index.", hint="`rqa plugins` lists installed and broken plugins.")
 
 
 def index(
-    components: Components, name: str, paths: Sequence[Path], progress: IndexProgress | None = None
+    components: Components,
+    name: str,
+    paths: Sequence[Path],
+    progress: IndexProgress | None = None,
+    *,
+    remove: bool = False,
 ) -> IndexReport:
-    """Index `paths` with the retriever `name`. Raises PluginError if it returns no report or fails to close."""
+    """Index `paths` with the retriever `name`, by default what it indexed before. `remove` removes them.
+
+    Raises ConfigError if it cannot do that, PluginError if it returns no report or fails to close.
+    """
+    absolute = [path.absolute() for path in paths]
+    if remove:
+        _check_can(components, name, "remove", "remove files from its index")
+        return _indexed(components, name, lambda it: it.remove(absolute))
+    return _indexed(components, name, lambda it: it.index(absolute, progress))
+
+
+def indexed_files(components: Components, name: str) -> Mapping[str, Indexed]:
+    """Return what the index of that retriever keeps of each file. Raises ConfigError if it cannot list them."""
+    _check_can(components, name, "files", "list its files")
+    with attributed(f"retriever.{name}"):
+        files: Mapping[str, Indexed] = components.build("retriever", name).files()
+    return files
+
+
+def _check_can(components: Components, name: str, method: str, what: str) -> None:
+    if not components.has("retriever", name, method):
+        raise ConfigError(f"Retriever {name!r} cannot {what}.", hint="Name another one with -r.")
+
+
+def refresh(config: Config, host: Host, overrides: Mapping[tuple[Kind, str], Mapping[str, Any]]) -> list[str]:
+    """Update the indexes of the configured retrievers with what changed, where that is quick.
+
+    Returns what the user should know. An index that is missing or being written is left alone.
+    """
+    components = Components(config, host, overrides=overrides)
+    messages: list[str] = []
+    for name in dict.fromkeys(components.retriever_names()):
+        try:
+            if not components.has("retriever", name, "refresh"):
+                continue
+            report = _indexed(Components(config, host, overrides=overrides), name, lambda it: it.refresh())
+        except (BusyError, MissingError):
+            continue
+        except RqaError as error:
+            messages.append(f"The index of {name} was not updated: {error.message}")
+            continue
+        if report.pending:
+            command = f"rqa index -r {name}" if config.names("retriever") else "rqa index"
+            files = "1 file has" if report.pending == 1 else f"{report.pending:,} files have"
+            messages.append(f"{files} changed since the files were indexed. Update the index with `{command}`.")
+    return messages
+
+
+def _indexed(components: Components, name: str, work: Callable[[Any], Any]) -> IndexReport:
+    """Return the report of `work`, which gets the component."""
     cache = open_cache(components.config) if components.component("retriever", name).embedders else None
     components.cache, qualified = cache, f"retriever.{name}"
     with asyncio.Runner() as runner:
@@ -63,14 +122,14 @@ def index(
             component = components.build("retriever", name)
             with attributed(qualified):
                 # Not in the event loop, where Ctrl-C would not interrupt a plain `def`.
-                result = component.index([path.absolute() for path in paths], progress)
+                result = work(component)
                 report: IndexReport = runner.run(_result(result)) if inspect.isawaitable(result) else result
         finally:
             unclosed = "\n".join(runner.run(components.close()))
             if cache:
                 cache.close()
     if problem := validated(report, IndexReport)[1]:
-        raise PluginError(f"`index` of {qualified} returned {problem}.", hint=CONTRACT)
+        raise PluginError(f"Indexing with {qualified} returned {problem}.", hint=CONTRACT)
     if unclosed:  # the index may be incomplete
         raise PluginError(unclosed, hint=PLUGIN_FAULT)
     return report
@@ -147,10 +206,12 @@ def _key(paths: Sequence[Path], retriever: Component) -> str:
 
 
 def _delete_unused(folder: Path) -> None:
-    for mark in folder.glob("*.used"):
-        try:
-            if mark.stat().st_mtime < time.time() - _KEEP_UNUSED:
-                shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
+    size = 0
+    with suppress(FileNotFoundError):  # another process deletes, too
+        used = {mark: mark.stat().st_mtime for mark in folder.glob("*.used")}
+        for number, mark in enumerate(sorted(used, key=lambda mark: -used[mark])):
+            index = mark.with_suffix("")
+            size += sum(file.stat().st_size for file in index.rglob("*"))
+            if used[mark] < time.time() - _KEEP_UNUSED or (size > _MOST_BYTES and number):
+                shutil.rmtree(index, ignore_errors=True)
                 mark.unlink()
-        except FileNotFoundError:
-            continue  # another process deleted it

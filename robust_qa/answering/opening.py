@@ -28,10 +28,15 @@ def open_session(
     indexed: Callable[[IndexReport], None] = lambda report: None,
     history: Recorder | None = None,
     detailed: bool = True,
+    fresh: bool = True,
+    filters: Mapping[str, str] | None = None,
 ) -> Session:
     """Return a session that is not entered yet. Index `docs` first, in an index of their own.
 
+    Without `docs`, `fresh` updates the configured indexes with what changed, where that is quick.
+
     `named`: the caller names the retriever, which ignores a question's own passages and has to index `docs`.
+    `filters`: options of the retrievers that restrict what is searched.
     `progress` and `indexed` are called during and after the indexing. The rest is as in Session.
 
     Raises ConfigError if the configuration is wrong, MissingError if `docs` hold no text.
@@ -51,6 +56,10 @@ def open_session(
         overrides["retriever", name] = options
         if not named:
             config = Config([Layer("the documents", {"defaults": {"retriever": name}}), *config.layers])
+    if filters:
+        names = [name] if docs else Components(config, host).retriever_names()
+        Components(config, host).check_options(names, filters)
+        overrides |= {("retriever", name): {**overrides.get(("retriever", name), {}), **filters} for name in names}
     session = Session(
         config,
         host,
@@ -61,4 +70,6 @@ def open_session(
     )
     for kind, table in config.overridden():
         session.components.component(kind, table)  # validate what this question does not use, too
+    if fresh and not docs:
+        session.refresh()
     return session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,10 @@ from ..kit.previews import json_preview, showable
 from ..kit.prompts import abstention, load_prompts
 from ..kit.replies import (
     UNKNOWN,
+    answer_line,
+    before_remarks,
     final_answer,
+    is_cut,
     labelled_answer,
     named_documents,
     one_line,
@@ -75,8 +79,7 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
     """
     reply = without_thoughts(completion.text)
     parsed = parse_object(reply, "answer")
-    before = reply.rpartition("\n")[0]
-    if completion.finish == "length" and not parsed and not _LABELS.parse(before)[1].get("answer", "").strip():
+    if is_cut(dataclasses.replace(completion, text=reply)):
         raise CutError
     if not reply:
         return Reading(None, usage=completion.usage, reason="The language model's reply is empty.")
@@ -89,10 +92,10 @@ def parse_reading(completion: Completion, passages: Sequence[Passage]) -> Readin
         if any(map(str.isdigit, numbers)) or says_unknown(one_line(text)):
             fields = {"documents": numbers, "answer": text}
     if "answer" in fields:
-        answer = one_line(fields["answer"])
+        answer = answer_line(fields["answer"])
     else:
-        whole = not (fields or broken_json or "<<<ANSWER>>>" in reply)
-        answer = reply if whole else final_answer(reply)
+        plain = not (fields or broken_json or "<<<ANSWER>>>" in reply or "\\boxed" in reply)
+        answer = before_remarks(reply) if plain else final_answer(reply)
         if not answer:
             return Reading(None, usage=completion.usage, reason="The language model's reply has no answer.")
     if says_unknown(answer):

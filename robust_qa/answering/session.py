@@ -31,11 +31,13 @@ from ..kit.warnings import collected_warnings
 from ..types import Answer, Citation, Kind, Passage, Power, Question, Step, Usage
 from .components import Components, in_circle, split_reader
 from .history import Recorder
+from .indexing import refresh
 from .retrieval import check
 from .strategies import answer_of
 from .toolbox import Toolbox
 
 MOST_CHARACTERS = 20_000  # of a question
+_PAUSE = 2.0  # seconds without a question after which the indexes are refreshed
 _FILES_NAMED = 5  # stale files in a warning
 _LIKELY = 0.1  # probability from which a quote is shown although it shares no word with the question
 _ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
@@ -69,6 +71,8 @@ class Session:
         self._unclosed: list[str] = []
         self._warned = Counter[str]()  # by text, the number of questions
         self._stale: dict[str, None] = {}  # cited files that are not as they were indexed
+        self._pending: list[str] = []  # what is not up to date in the indexes
+        self._fresh_at = math.inf  # when the indexes were last known to be up to date
         self._ended = False
         self._chosen: dict[tuple[bool, str | None, bool], tuple[str, Toolbox]] = {}
 
@@ -81,11 +85,26 @@ class Session:
         warned = [text if count == 1 else f"{text} ({count:,} questions)" for text, count in self._warned.items()]
         warnings = [
             *([self._cache.trouble] if self._cache is not None else []),
-            _advice_on_stale(list(self._stale)),
+            *(self._pending or [_advice_on_stale(list(self._stale))]),
             *warned,
             *self._unclosed,
         ]
         return "\n".join(filter(None, warnings))
+
+    def refresh(self) -> None:
+        """Update the indexes with what changed in their files, where that is quick. `trouble` says what is left.
+
+        From then on the session does so again before a question that comes after a pause.
+        """
+        components = self.components
+        self._pending = refresh(components.config, components.host, components.overrides)
+        self._fresh_at = time.monotonic()
+
+    async def keep_fresh(self) -> None:
+        """Refresh the indexes after a pause. Not amid the questions of a batch, which all get the same index."""
+        if time.monotonic() - self._fresh_at > _PAUSE:
+            self._fresh_at = time.monotonic()
+            await asyncio.to_thread(self.refresh)
 
     async def __aenter__(self) -> Self:
         self._check_not_ended()
@@ -146,6 +165,7 @@ class Session:
         began = time.perf_counter()
         question = Question(question) if isinstance(question, str) else question
         check_question(question.text)
+        await self.keep_fresh()
         has_passages = question.passages is not None
         name, chosen = self.choose(has_passages=has_passages, strategy=strategy, as_given=as_given)
         toolbox = chosen.replaced(question=question, trace=trace or Trace(detailed=self.detailed, watcher=watcher))
@@ -162,6 +182,8 @@ class Session:
             raise own_error.with_traceback(error.__traceback__) from cause
         finally:
             self._warned.update(set(warnings))
+            if self._fresh_at != math.inf:
+                self._fresh_at = time.monotonic()
         answer = dataclasses.replace(
             answer,
             conflicts=newest_first(answer.conflicts),
@@ -300,6 +322,8 @@ class Session:
         name, own = split_reader(name)
         strategy, path = self.components.strategy(name), (*before, name)
         needs: dict[str | None, frozenset[Power]] = {own if before else None: frozenset(strategy.needs)}
+        for writer in getattr(strategy, "read_by", ()):
+            needs[writer] = frozenset({"generate"})
         for other in getattr(strategy, "hands_to", ()):
             if split_reader(other)[0] in path:
                 raise in_circle((*path, split_reader(other)[0]))
@@ -382,13 +406,15 @@ async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
     if answer.text is not None and toolbox.generative:
         return ()
     cited = {(citation.source, citation.id) for citation in _cited(answer)}
+    guessed = {(each.source, each.id) for each in (answer.probable.citations[:1] if answer.probable else ())}
     asked = set(content_terms(toolbox.question.text))
     quotes = [
         cite_quote(quote, toolbox.retrieved)
         for quote in await toolbox.quote(toolbox.retrieved)
         if (quote.score or 0) >= _LIKELY or _about(toolbox.retrieved[quote.passage], asked)
     ]
-    return tuple(quote for quote in quotes if (quote.source, quote.id) not in cited)[:QUOTES]
+    others = [quote for quote in quotes if (quote.source, quote.id) not in cited]
+    return tuple(sorted(others, key=lambda quote: (quote.source, quote.id) not in guessed)[:QUOTES])
 
 
 def _about(passage: Passage, asked: Set[str]) -> bool:

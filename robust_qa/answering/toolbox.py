@@ -269,8 +269,12 @@ class Toolbox:
         call: Call[list[Quote]] = Call("quote", (self.question.text, list(passages)), list[Quote], self.question.text)
         return await reader.call(call, self.trace)
 
-    async def generate(self, prompt: Prompt | Sequence[Message] | str, **how: Any) -> Completion:
+    async def generate(
+        self, prompt: Prompt | Sequence[Message] | str, *, reader: str | None = None, **how: Any
+    ) -> Completion:
         """One reply of the language model to `prompt`."""
+        if reader:
+            return await self.replaced(reader=self.components.pipeline("reader", reader)).generate(prompt, **how)
         return await self._reader().call(await self._generation(prompt, **how), self.trace)
 
     async def _generation(

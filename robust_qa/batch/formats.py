@@ -15,8 +15,8 @@ from ..encoding import ROW_FORMATS, suffix_of
 from ..errors import InputError
 
 # The columns of a table that follow the row's own, in this order.
-_LAST = """answer confidence sources abstained reason error row strategy seconds citations conflicts closest withstands
-usage details trace""".split()
+_LAST = """answer confidence sources abstained reason error row strategy seconds citations conflicts best_guess closest
+withstands usage details trace""".split()
 
 _decode = msgspec.json.Decoder(dict[str, Raw]).decode
 

@@ -26,8 +26,8 @@ from .tables import table_fields
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
 OWN_FIELDS = frozenset(
-    """row answer abstained confidence citations conflicts closest withstands reason usage seconds strategy details
-    trace error input""".split()
+    """row answer abstained confidence citations conflicts best_guess closest withstands reason usage seconds strategy
+    details trace error input""".split()
 )
 _OTHER_NAMES = "ctxs contexts context positive_ctxs paragraphs docs documents".split()  # of passages, in other tools
 
@@ -98,6 +98,8 @@ class Row:
         line["citations"] = answer.citations
         if answer.conflicts:
             line["conflicts"] = answer.conflicts
+        if answer.best_guess:
+            line["best_guess"] = answer.best_guess
         if answer.closest:
             line["closest"] = answer.closest
         if answer.withstands is not None:

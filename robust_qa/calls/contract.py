@@ -52,7 +52,7 @@ def check_component(kind: str, name: str, component: Any) -> None:
         if not (hasattr(component, "needs") and hasattr(component, "answer")):
             raise PluginError(f"{what} lacks `needs`, or the method `answer(question, toolbox)`.", hint=CONTRACT)
         _check_needs(what, component.needs)
-        for attribute in ("hands_to", "scored_by"):
+        for attribute in ("hands_to", "scored_by", "read_by"):
             if not are_names(others := getattr(component, attribute, ())):
                 raise PluginError(f"{what} has {others!r} as `{attribute}`, not a list of names.", hint=CONTRACT)
         return

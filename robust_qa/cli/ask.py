@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, allow_dash=True),
     help="Answer from the passages in FILE (- for stdin): JSON lines or plain text.",
 )
+@click.option("--in", "within", metavar="PATH", help="Search only files at or under PATH.")
+@click.option("--type", "types", metavar="SUFFIXES", help="Search only files with these suffixes, as in pdf,docx.")
+@click.option("--since", metavar="DATE", help="Search only documents of this date or later, as in 2025-01-31.")
+@click.option("--title", metavar="WORDS", help="Search only passages with these words in their title.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
 @click.option("--short", is_flag=True, help="Print only the short answer. Without one, exit with 6.")
 @click.option("--no-stream", is_flag=True, help="Do not print the answer while the model writes it.")
@@ -50,6 +54,10 @@ def command(
     question: tuple[str, ...],
     out: Path | None,
     passages: Path | None,
+    within: str | None,
+    types: str | None,
+    since: str | None,
+    title: str | None,
     as_json: bool,
     short: bool,
     no_stream: bool,
@@ -74,6 +82,10 @@ def command(
         )
     if len(question) > 1:
         raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
+    given = {"within": within and str(Path(within).absolute()), "types": types, "since": since, "title": title}
+    filters = {option: value for option, value in given.items() if value}
+    if filters and passages:
+        raise click.UsageError("--in, --type, --since and --title cannot be combined with --passages.")
     parsed = _question(question[0] if question else None, passages)
     output.print_to(out)
     live = Live(
@@ -83,7 +95,7 @@ def command(
     trace = Trace(watcher=live)
     with plugins_write_to_stderr():
         # Outside the event loop, so that Ctrl-C interrupts indexing.
-        session = open_session(run, options, record="ask")
+        session = open_session(run, options, record="ask", fresh=passages is None, filters=filters)
         run.hold()  # messages follow the answer, a part of which may be on the screen
         click.get_current_context().call_on_close(run.release)
         try:

@@ -31,6 +31,7 @@ _STALE = {
     "unreadable": "the file cannot be opened any more",
 }
 _MARKED = "magenta"  # legible on white and on black
+_UNSURE = "yellow"  # of an answer that is only probable; legible on white and on black
 _LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain without -v
 
 
@@ -134,7 +135,9 @@ def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, quotes: 
     from ..kit.dates import date_of
 
     out = console()
-    if answer.text is None:
+    if answer.text is None and (guess := answer.probable):
+        out.print(Text(f"Probably: {single_line(guess.text)} ({guess.confidence:.0%})", style=_UNSURE))
+    elif answer.text is None:
         out.print(Text(printable(answer.reason) or "Not sure."))
     else:
         text = Text(printable(answer.text)[len(shown) :], style="bold")

@@ -8,8 +8,8 @@ from .cutting import Cut, Excerpt
 from .document import Document, Report
 from .encodings import charset
 from .isolation import Call, isolated, read
-from .updating import Entry, FileReader, check_known, lost, removed
-from .walk import MARKER, Found, Skipped, find, is_gone, is_skipped, shown
+from .updating import Entry, FileReader, FileTable, Indexed, check_known, lost, removed, settle
+from .walk import MARKER, Found, Skipped, State, find, is_gone, is_skipped, is_under, located, places, shown, summarised
 
 __all__ = [
     "MARKER",
@@ -20,19 +20,27 @@ __all__ = [
     "Entry",
     "Excerpt",
     "FileReader",
+    "FileTable",
     "Found",
+    "Indexed",
     "Report",
     "Skipped",
+    "State",
     "Unreadable",
     "charset",
     "check_known",
     "find",
     "is_gone",
     "is_skipped",
+    "is_under",
     "isolated",
+    "located",
     "lost",
+    "places",
     "read",
     "removed",
+    "settle",
     "shown",
+    "summarised",
     "tidy",
 ]

@@ -3,22 +3,69 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Collection, Iterable, Iterator, Set
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import which
+
+import msgspec
 
 from ..errors import ConfigError, InputError
 from ..types import Stale
+from ..version import __version__
 from .blocks import Unreadable
 from .cutting import Cut
 from .encodings import charset
 from .formats import read
 from .isolation import SECONDS, Call, in_order
-from .walk import ABSENT, Found, Skipped, is_gone, is_under, located, places, shown
+from .walk import ABSENT, Found, Skipped, State, is_gone, is_under, located, places, shown, state_of
 
 _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
+_TICK = 20_000_000  # nanoseconds within which two changes of a file may get the same time
+
+
+class Indexed(msgspec.Struct, frozen=True, array_like=True):
+    """What an index keeps of a file, or of a folder that cannot be opened.
+
+    `state`, `stamp` and `options` are from before the file was read; the state is None if it is to be read again.
+    `skipped` holds what was not read, with reasons. With no `passages`, nothing was.
+    """
+
+    state: State | None = None
+    stamp: str = ""
+    options: str = ""
+    passages: int = 0
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+class FileTable(msgspec.Struct, frozen=True):
+    """The files of an index by name, the files and folders that were given to it, and those that were removed again."""
+
+    files: dict[str, Indexed] = {}
+    roots: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def states(self, options: str | None = None) -> dict[str, State]:
+        """Return the states of the files that were read with these options, None for any."""
+        return {
+            name: file.state
+            for name, file in self.files.items()
+            if file.state and (options is None or file.options == options)
+        }
+
+    def indexed(self) -> dict[str, Indexed]:
+        """Return the files with passages."""
+        return {name: file for name, file in self.files.items() if file.passages}
+
+    def roots_with(self, paths: Iterable[Path]) -> tuple[str, ...]:
+        """Return the roots and `paths`, without those inside of others."""
+        roots: set[Path] = set()
+        for root in sorted({*self.roots, *map(shown, paths)}):
+            if not is_under(root, roots):
+                roots.add(Path(root))
+        return tuple(sorted(map(str, roots)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +106,12 @@ class FileReader:
                 hint='Set `encoding` to a name such as "cp1251", or leave it empty, so that it is detected.',
             )
 
+    @property
+    def options(self) -> str:
+        """All that decides how a file is read. With other options, it is looked at again."""
+        own = self.cut.words, self.cut.overlap, self.encoding, self.dates, self.megabytes, self.seconds
+        return " ".join(map(str, (*own, __version__, which("tesseract") is not None)))
+
     def stamp(self, path: Path) -> str:
         """Return a hash of the file's bytes and of the options for cutting, "" if the file is too large.
 
@@ -71,18 +124,11 @@ class FileReader:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
 
-    def state(self, path: Path) -> str:
-        """Return size and time of change of the file. Its content almost certainly stays while they do."""
-        status = path.stat()
-        return f"{status.st_size} {status.st_mtime_ns}"
-
-    def staleness(self, file: str, stamp: str, state: str) -> Stale:
-        """Return what became of an indexed file. `stamp` and `state` are from before it was read."""
-        path = located(file)
+    def staleness(self, name: str, file: Indexed) -> Stale:
+        """Return what became of an indexed file."""
+        path = located(name)
         try:
-            if self.state(path) == state and os.access(path, os.R_OK):
-                return ""
-            return "" if self.stamp(path) == stamp else "changed"
+            return "" if state_of(path.stat()) == file.state or self.stamp(path) == file.stamp else "changed"
         except OSError as error:
             return "gone" if error.errno in ABSENT else "unreadable"
 
@@ -140,6 +186,13 @@ def _kept(results: Iterator[Entry | tuple[str, str]], skipped: Skipped) -> Itera
             skipped.append(item)
 
 
+def settle(state: State) -> None:
+    """Wait until a further change of a file with that state gives it another state."""
+    age = time.time_ns() - max(state[1:])
+    if 0 <= age < _TICK:
+        time.sleep((_TICK - age) / 1e9)
+
+
 def check_known(paths: Iterable[Path], indexed: Collection[str]) -> None:
     """Raise InputError for a path that neither exists nor has files in `indexed`, the names of indexed files."""
     for path in paths:
@@ -147,12 +200,12 @@ def check_known(paths: Iterable[Path], indexed: Collection[str]) -> None:
             raise InputError(f"There is no file or folder {path}.", hint="Check the path. Nothing was indexed.")
 
 
-def removed(indexed: Iterable[str], paths: Iterable[Path], found: Found) -> Iterator[str]:
+def removed(indexed: Iterable[str], paths: Sequence[Path], found: Found) -> Iterator[str]:
     """Yield the indexed files at and under `paths` that were not found again.
 
     A hidden file is found only by its own path, so it is removed only when it no longer exists.
     """
-    here, named = {shown(path) for path in found.files}, places(paths)
+    here, named = {*map(shown, found.files), *found.unchanged}, places(paths)
     for file in indexed:
         unseen = file not in here and is_under(file, named) and not is_under(file, found.closed)
         if unseen and (_is_visible(file, named) or is_gone(located(file))):

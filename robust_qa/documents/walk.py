@@ -6,8 +6,7 @@ import errno
 import os
 import re
 import stat
-from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,10 +14,11 @@ from .formats import NOT_TEXT, has_known_suffix, is_readable
 
 MARKER = "rqa-index.json"  # marks the folder of an index, which is not read
 Skipped = list[tuple[str, str]]  # (path, reason)
+State = tuple[int, int, int]
+"""Size, time of the last change, and time of the last change of content, name or rights. The times are in ns."""
 
-_SUFFIX = re.compile(r"\.\w{1,10}")
 _ESCAPED = re.compile(r"\\u(dc[89a-f][0-9a-f])")  # a byte that is not UTF-8
-_KINDS = 5  # suffixes of skipped files to report per folder
+_REASONS = 12  # that `summarised` shows
 ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # the file does not exist; other errors may be temporary
 
 
@@ -26,9 +26,11 @@ ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # the file does not exist; 
 class Found:
     """The result of `find`."""
 
-    files: dict[Path, None] = field(default_factory=dict)  # files to read, deduplicated, in a fixed order
+    files: dict[Path, State] = field(default_factory=dict)  # files to read, deduplicated, in a fixed order
     skipped: Skipped = field(default_factory=list)
     closed: set[Path] = field(default_factory=set)  # files and folders that cannot be opened
+    unchanged: dict[str, None] = field(default_factory=dict)  # files with a known state
+    not_text: dict[str, State] = field(default_factory=dict)  # other files of no known format, also in `skipped`
 
     def close(self, path: Path, error: OSError) -> None:
         """Skip a file or folder that cannot be opened."""
@@ -43,28 +45,78 @@ class Found:
             self.skipped.append((files, why))
 
 
-def find(given: Iterable[Path]) -> Found:
+def summarised(skipped: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line for each reason, with the first path and the number of the others."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for path, why in skipped:
+        groups.setdefault(re.sub(r"\d[\d.,]*", "0", why), []).append((path, why))
+    lines = []
+    for (path, why), *others in list(groups.values())[:_REASONS]:
+        lines.append(f"skipped {path}{f' and {len(others):,} more' if others else ''}: {why}")
+    if left := sum(map(len, list(groups.values())[_REASONS:])):
+        lines.append(f"skipped {left:,} more, for other reasons")
+    return lines
+
+
+def find(given: Iterable[Path], known: Mapping[str, State] | None = None, without: Collection[str] = ()) -> Found:
     """Return the files to read.
 
     In folders these are the files of a supported format and all other text files, except hidden files and indexes of
-    rqa. Follows links that stay inside the folder, and enters each folder once.
+    rqa, and of `without`. Follows links that stay inside the folder, and enters each folder once. Does not open files
+    whose state is the one in `known`.
     """
     found = Found()
+    known = known or {}
+    links: list[Path] = []
     for path in given:
-        kind = _kind(path, found)
-        if kind is not None and stat.S_ISDIR(kind):
-            found.files.update(dict.fromkeys(map(identity, _walk(real(path), found))))
-        elif kind is None:
-            continue
-        elif not stat.S_ISREG(kind):
+        try:
+            status = path.stat()
+        except OSError as error:
+            if error.errno not in ABSENT:
+                found.close(path, error)
+                continue
+            status = None
+        if status and stat.S_ISDIR(status.st_mode):
+            for name, state, is_link in _walk(os.path.realpath(path), found, without):
+                if not is_link and name in known and known[name] == state:
+                    found.unchanged[name] = None
+                else:
+                    _add(Path(name), state, found, known, links if is_link else None)
+        elif status and stat.S_ISREG(status.st_mode):
+            _add(path, state_of(status), found, known, links)
+        else:
             found.skipped.append((shown(path), "it is neither a file nor a folder"))
-        elif (readable := _is_readable(path, found)) is False:
-            found.skipped.append((shown(path), NOT_TEXT))
-        elif readable:
-            found.files[identity(path)] = None
-    for path in [path for path in found.files if _is_link(path)]:  # a file with a better name is read once
-        found.files.pop(real(path), None)
+    for target in map(real, links):  # a file with a better name is read once
+        found.files.pop(target, None)
+        found.unchanged.pop(shown(target), None)
     return found
+
+
+def state_of(status: os.stat_result) -> State:
+    """Return the state of a file. Its content almost certainly stays while the state does."""
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _add(path: Path, state: State, found: Found, known: Mapping[str, State], links: list[Path] | None) -> None:
+    """Add a file. With `links`, `path` may be a link, and is added to them if it keeps its own name."""
+    if links is not None:
+        path = identity(path)
+        if _is_link(path):
+            links.append(path)
+    name = shown(path)
+    if known.get(name) == state:
+        found.unchanged[name] = None
+        return
+    try:
+        readable = is_readable(path)
+    except OSError as error:
+        found.close(path, error)
+        return
+    if readable:
+        found.files[path] = state
+    else:
+        found.not_text[name] = state
+        found.skipped.append((name, NOT_TEXT))
 
 
 def is_skipped(path: Path, top: Path) -> bool:
@@ -93,61 +145,51 @@ def places(paths: Iterable[Path]) -> set[Path]:
     return {Path(shown(place)) for path in paths for place in (real(path), identity(path))}
 
 
-def _walk(top: Path, found: Found) -> Iterator[Path]:
-    """Return the files in the folder `top`, a resolved path."""
+def _walk(top: str, found: Found, without: Collection[str]) -> Iterator[tuple[str, State, bool]]:
+    """Yield the files in the folder `top`, a resolved path, with their states, and whether they are links.
 
-    def stays(path: Path) -> bool:
-        # An untrusted folder may contain links to private files, which must not go to a model.
-        if not _is_link(path) or real(path).is_relative_to(top):
-            return True
-        found.skipped.append((shown(path), "it links to a file outside the folder; to read it, name it"))
-        return False
-
+    Works with strings, because a scan of many files is to be fast.
+    """
     entered: set[tuple[int, int]] = set()
-    others: Counter[str] = Counter()
     pending = [top]  # not os.walk, which recurses and cannot enter a folder that is nested 1,000 deep
     while pending:
         folder = pending.pop()
         try:
-            status = folder.stat()
+            status = os.stat(folder)  # noqa: PTH116
             with os.scandir(folder) as entries:
-                names = sorted(entry.name for entry in entries)
+                by_name = {entry.name: entry for entry in entries}
         except OSError as error:
-            found.close(folder, error)
+            found.close(Path(folder), error)
             continue
-        if MARKER in names or (status.st_dev, status.st_ino) in entered:
+        if MARKER in by_name or (status.st_dev, status.st_ino) in entered:
             continue
         entered.add((status.st_dev, status.st_ino))
-        folders: list[Path] = []
-        for path in (folder / name for name in names if not name.startswith(".")):
-            kind = _kind(path, found) or 0
-            if not (stat.S_ISDIR(kind) or stat.S_ISREG(kind)) or not stays(path):
+        folders: list[str] = []
+        for name in sorted(name for name in by_name if not name.startswith(".")):
+            path, is_link = by_name[name].path, by_name[name].is_symlink()
+            if path in without:
                 continue
-            if stat.S_ISDIR(kind):
+            try:
+                status = os.stat(path)  # noqa: PTH116
+            except OSError as error:
+                if error.errno not in ABSENT:
+                    found.close(Path(path), error)
+                continue
+            is_folder = stat.S_ISDIR(status.st_mode)
+            if not is_folder and not stat.S_ISREG(status.st_mode):
+                continue
+            # An untrusted folder may contain links to private files, which must not go to a model.
+            if is_link and not real(Path(path)).is_relative_to(top):
+                found.skipped.append((shown(Path(path)), "it links to a file outside the folder; to read it, name it"))
+            elif is_folder:
                 folders.append(path)
-            elif readable := _is_readable(path, found):
-                yield path
-            elif readable is False:
-                suffix = path.suffix.lower()
-                others[suffix if _SUFFIX.fullmatch(suffix) else "none"] += 1
+            else:
+                yield path, state_of(status), is_link
         pending += reversed(folders)
-    if others:
-        kinds = [suffix for suffix, _ in others.most_common(_KINDS)]
-        more = ["another"] if len(others) > _KINDS else []
-        found.skipped.append((f"files in {shown(top)} with suffix {' or '.join(kinds + more)}", NOT_TEXT))
 
 
 def _is_link(path: Path) -> bool:
     return os.path.islink(path)  # noqa: PTH114  (Path.is_symlink raises if the name is too long)
-
-
-def _is_readable(path: Path, found: Found) -> bool | None:
-    """Return whether the file is of a format or text, None if it cannot be opened."""
-    try:
-        return is_readable(path)
-    except OSError as error:
-        found.close(path, error)
-        return None
 
 
 def is_gone(path: Path) -> bool:
@@ -173,14 +215,3 @@ def is_under(file: str, named: Set[Path]) -> bool:
 def located(file: str) -> Path:
     """Return the path that `shown` turned into `file`."""
     return Path(_ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), file))
-
-
-def _kind(path: Path, found: Found) -> int | None:
-    """Return the mode of the file, 0 if it does not exist, None if it cannot be opened."""
-    try:
-        return path.stat().st_mode
-    except OSError as error:
-        if error.errno in ABSENT:
-            return 0
-        found.close(path, error)
-        return None

@@ -27,10 +27,12 @@ from .quotes import cite_quote, closest_quotes, quote_windows
 from .refusals import FILTERED, Refusal, connection_error, httpx_errors, json_object
 from .replies import (
     UNKNOWN,
+    answer_line,
     between,
     declines,
     final_answer,
     final_reply,
+    is_cut,
     labelled_answer,
     named_documents,
     one_line,
@@ -63,6 +65,7 @@ __all__ = [
     "Quantity",
     "Refusal",
     "answer_key",
+    "answer_line",
     "arrange",
     "ask_each",
     "between",
@@ -86,6 +89,7 @@ __all__ = [
     "httpx_errors",
     "in_either_form",
     "install_hint",
+    "is_cut",
     "is_loopback",
     "iso_date",
     "json_object",

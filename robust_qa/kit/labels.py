@@ -52,7 +52,7 @@ class Labels:
         self.field = re.compile(rf"[\s*_#>\d.)-]*+{self.label.pattern}{colon}(.*)", re.IGNORECASE)
         self.inner = re.compile(rf"(?:[;,.|(–—-]|\s\*)[\s*_]{{0,9}}{self.label.pattern}{short}", re.IGNORECASE)
         self.heading = re.compile(
-            rf"[\s*_#>-]*+{heading}s?(?:\s+#?(\d{{1,4}}|[A-Z]))?[\s*_]*(?:\Z|[:：(.,–—-](.*))", re.IGNORECASE
+            rf"[\s*_#>-]*+{heading}s?(?:\s+#?(\d{{1,4}}|[A-Z]))?[\s*_]*(?:\Z|[:：(\[.,–—-](.*))", re.IGNORECASE
         )
         self.texts, self.inside, self.outside, self.whole = tuple(texts), frozenset(inside), frozenset(outside), whole
 
@@ -67,13 +67,20 @@ class Labels:
         return parts, fields
 
 
-_SPELLINGS = {"documents": "documents?", "reason": "reason(?:ing)?"}
-_ADJECTIVES = "the|proposed|candidate|possible|suggested"
+_SPELLINGS = {
+    "documents": "documents?",
+    "reason": "reason(?:ing)?",
+    "source": "sources?",
+    "text": "text|content|information|(?:key )?details",
+}
+_ADJECTIVES = "the|proposed|candidate|possible|suggested|original|supporting|final"
 _NOUNS = "scores?|levels?|numbers?|used|is"
 _END = re.compile(r"\s*(?:<{1,3}/?\w|```|---|#{1,6}\s|\**step\s+\d)", re.IGNORECASE)
 _RULE = re.compile(r"[\s|:-]+")
 _BULLET = re.compile(r"\s*[-•]\s+")
 _LISTED = re.compile(r"\d++(?:(?:[\s,&–-]|and\b|to\b)++\d++)*+")
+_IN_BRACKETS = {"documents": _LISTED, "source": re.compile(r"(?:[^()\[\]:：;,]|,(?=\s*\d))++")}
+_AFTER_BRACKET = re.compile(r"\A[^()\[\]:：]*+[)\]]\s*[:：]\s*(?=[^\W_])")
 
 
 class _Sheet:
@@ -142,22 +149,30 @@ class _Sheet:
         self.target[name] = value
 
     def _put_heading(self, rest: str) -> None:
-        rest = "(" + rest  # so that a field at its beginning is an inner one
+        """Store the fields in a heading. Its other words begin the first of `texts`."""
+        rest, words = "(" + rest, ""  # so that a field at its beginning is an inner one
         while inner := self.form.inner.search(rest):
+            words = words or rest[: inner.start()]
             name, value = self._named(inner[1]), rest[inner.end() :]
-            listed = _LISTED.match(value) if name == "documents" else None
+            listed = _IN_BRACKETS[name].match(value) if name in _IN_BRACKETS else None
             if not listed:
                 self._put(inner[1], value)
+                self._put_words(words)
                 return
             self._store(inner[1], name, listed[0])
             rest = value[listed.end() :]
-        words = rest.lstrip(" ()[]*_:：.,;–—-").rstrip(" ()[]*_:：")
         self.target, self.name = self.current, self.form.texts[0]
-        self.target[self.name] = words or self.target.get(self.name, "")
+        self.target.setdefault(self.name, "")
+        self._put_words(words + _AFTER_BRACKET.sub("", rest))
+
+    def _put_words(self, words: str) -> None:
+        if words := words.lstrip(" ()[]*_:：.,;–—-").rstrip(" ()[]*_:："):
+            self.current[self.form.texts[0]] = words
 
     def _named(self, label: str) -> str:
         label = label.lower()
-        return {"document": "documents", "reasoning": "reason", "final answer": "answer"}.get(label, label)
+        spelled = (name for name, spelling in _SPELLINGS.items() if re.fullmatch(spelling, label))
+        return "answer" if label == "final answer" else next(spelled, label)
 
     def _is_row(self, line: str) -> bool:
         """Read a row of a table, if `line` is one."""

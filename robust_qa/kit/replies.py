@@ -37,11 +37,13 @@ _THOUGHTS = re.compile(
 )
 # Tokens that end a reply. Some servers leave them in the text.
 _END_MARKS = re.compile(
-    r"(?:(?:</s>|<eos>|<end_of_turn>|\[end of text\]|<\|\w{1,40}\|>|<｜end▁of▁sentence｜>)\s*+){1,4}\Z"
+    r"(?:(?:</?s>|<(?:eos|pad|end_of_turn|end_of_utterance)>|\[(?:end of text|/?INST|EOS)\]"
+    r"|<[|｜][\w▁]{1,40}[|｜]>)\s*+){1,4}(?:<[|｜]\w{0,40})?\Z|<[|｜]\w{0,40}\Z"
 )
 # A model that ran on after its turn. Text that only mentions such a token goes on after a space or a quote.
 _NEXT_TURN = re.compile(
-    r"<(?<!\A<)(?:end_of_turn|\|(?:im_end|eot_id|end|endoftext|end_of_text)\|)>(?=\s*+(?:<|\Z)|[ \t]*\n|\w).*",
+    r"(?:<(?<!\A<)(?:end_of_turn|\|(?:im_end|im_start|eot_id|end|endoftext|end_of_text)\|)>(?=\s*+(?:<|\Z)|[ \t]*\n|\w)"
+    r"|\n(?:###[ \t]*)?(?:Human|User|Instruction)[ \t]*:).*",
     re.DOTALL,
 )
 _FENCED_STRING = re.compile(r'\s*(?:```\w*\s*)?(?=")')
@@ -103,6 +105,34 @@ _EMPTY_FIELD = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 
+# "Sorry, but" and refusals in other languages: "I do not know", "the documents do not say", "it cannot be told".
+_SORRY_ABROAD = (
+    r"(?:lo siento|(?:je suis )?désolée?|(?:es )?tut mir leid|mi dispiace|desculpe|przepraszam|извините|к сожалению"
+    r"|很?抱歉|对不起|申し訳(?:ありません|ございません)|すみません|죄송(?:합니다|하지만))"
+    r"[\W_]*(?:(?:pero|mais|aber|ma|mas|ale|но|但是?|が|만)\b\W*)?"
+)
+_REFUSALS_ABROAD = (
+    r"(?:yo )?no (?:lo )?(?:sé|tengo (?:suficiente )?información|puedo (?:responder|determinar))",
+    r"no se (?:menciona|especifica|indica|proporciona|sabe|puede determinar)",
+    r"(?:los )?documentos (?:no|não) .*|(?:les )?documents ne .*|(?:i )?documenti non .*|os documentos não .*",
+    r"(?:die )?dokumente (?:enthalten|erwähnen|nennen) (?:keine?|nicht)\b.*",
+    r"je (?:ne )?(?:le )?sais pas|je n['’]ai pas (?:assez )?d['’]informations?|aucune information",
+    r"(?:das )?(?:ich )?weiß (?:ich |es |das )?(?:leider )?nicht|keine (?:angaben?|informationen)",
+    r"(?:das|dies|es) (?:wird nicht (?:erwähnt|genannt|angegeben)|ist (?:mir )?(?:nicht bekannt|unbekannt))",
+    r"non (?:lo so|è (?:specificato|menzionato|indicato)|ho (?:abbastanza )?informazioni)",
+    r"(?:eu )?não (?:sei|tenho informações|é (?:mencionado|informado|possível determinar))",
+    r"(?:ik )?weet (?:het )?niet|ik weet het niet|nie wiem|(?:jag )?vet inte|(?:я )?не знаю|нет информации|bilmiyorum",
+    r"我?不(?:知道|清楚|确定)|无法(?:确定|回答)|(?:这些|提供的|给出的)?文[档件]中?(?:并?没有|未)(?:提[到及供]|说明|包含)",
+    r"(?:文書)?(?:は|には)?(?:わかりません|分かりません|知りません|不明です|記載(?:されていません|がありません))",
+    r"(?:잘 )?(?:모르겠습니다|모릅니다|알 수 없습니다)|문서에는? .*없습니다",
+    r"لا (?:أعرف|أعلم)",
+)
+_REFUSAL_ABROAD = re.compile(
+    rf"(?:{_SORRY_ABROAD})?(?:{'|'.join(_REFUSALS_ABROAD)})(?![^\W\u3040-\u9fff\uac00-\ud7af])"
+    r"(?!.*(?:\b(?:pero|mais|aber|ma|mas|ale|но)\b|但))",
+    re.IGNORECASE,
+)
+
 
 def without_thoughts(reply: str) -> str:
     """Return `reply` without the reasoning that some models put before it in tags, and without what follows its end."""
@@ -110,13 +140,14 @@ def without_thoughts(reply: str) -> str:
 
 
 def declines(text: str) -> bool:
-    """Return whether `text` is empty, the word UNKNOWN, or a refusal in English."""
+    """Return whether `text` is empty, the word UNKNOWN, or a refusal, in English or a few other languages."""
     plain = _plain(text)
     return (
         not plain
         or _MARKER.match(plain) is not None
         or _NO_ANSWER_AT_ALL.fullmatch(_expanded(plain.lower())) is not None
         or _REFUSAL.match(_expanded(plain[0].lower() + plain[1:])) is not None
+        or _REFUSAL_ABROAD.match(plain) is not None
     )
 
 
@@ -145,13 +176,33 @@ def between(text: str, mark: str) -> list[str]:
     fewest = 1 if mark.lower() in TAGS else 2
     opening = rf"<{{{fewest},3}}\s*{re.escape(mark)}\s*>{{{fewest},3}}"
     closing = rf"<{{1,3}}\s*/\s*{re.escape(mark)}\s*>{{1,3}}"
-    blocks = _blocks(text, opening, closing) or _blocks(text, opening, rf"(?={opening}|\Z)")
+    cut_short = r"(?:<{1,3}\s*(?:/\s*\w*\s*>{0,2})?\s*)?\Z"
+    blocks = _blocks(text, opening, closing) or _blocks(text, opening, rf"(?={opening}|{cut_short})")
     return [content for content in blocks if content]
 
 
 def _blocks(text: str, opening: str, closing: str) -> list[str]:
     pattern = re.compile(f"{opening}((?:(?!{opening}).)*?){closing}", re.DOTALL | re.IGNORECASE)
     return [content.strip() for content in pattern.findall(text)]
+
+
+def is_cut(completion: Completion) -> bool:
+    """Return whether the reply was cut at the token limit before its answer was complete."""
+    if completion.finish != "length" or parse_object(completion.text, "answer"):
+        return False
+    if _MARKED.search(completion.text):
+        return _CLOSING_MARK.search(completion.text) is None
+    return labelled_answer(completion.text.rpartition("\n")[0]) is None
+
+
+def answer_line(value: object) -> str:
+    """Return the answer in a field of a reply as `one_line` does, without a note or a disclaimer after it.
+
+    Of LaTeX's \\boxed{...}, only the content counts.
+    """
+    if isinstance(value, str) and "\\" in value:
+        value = _LATEX.sub(r"\1", "".join(_BOXED.findall(value)[-1:]) or value)
+    return _REMARK.sub("", one_line(value))
 
 
 def one_line(value: object) -> str:
@@ -229,12 +280,20 @@ def parse_object(text: str, *keys: str) -> dict[str, Any] | None:
     return next((found for found in reversed(parse_objects(text)) if found.keys() >= set(keys)), None)
 
 
+_BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})+)")
+_LATEX = re.compile(r"\\(?:text|mathrm|textbf|mathbf)\{([^{}]*)\}?")
+_MARKED, _CLOSING_MARK = re.compile(r"<<\s*ANSWER\s*>>", re.I), re.compile(r"<<\s*ANSWER\s*>>.*<\s*/", re.I | re.DOTALL)
+_REMARKS = r"(?:(?:please\s+)?note\b(?:\s+that\b|\s*[:：])|disclaimer\s*[:：]|n\.b\.|explanation\s*[:：])"
+_REMARK = re.compile(rf"(?<=\w)(?:[.!?]?\s*[(\[]|[.!?]\s+)\W*{_REMARKS}.*\Z", re.IGNORECASE)
+_REMARK_LINE = re.compile(rf"[\W_]*{_REMARKS}|\W*I hope (?:this|that) helps|\W*let me know\b", re.IGNORECASE)
 _FIELD = re.compile(r"""["']answer["']\s*:\s*""", re.IGNORECASE)
 _AFTER = r"""\s*(?:,\s*["'][^"'\n]{1,40}["']\s*:|[}\]]|\Z)"""  # the next field or the end
 _WITHIN = re.compile(r"""[\w"']""")  # directly after a quote that does not end the value: The "Rough Riders"
 _VALUE = re.compile(rf"""(["'])((?:\\.|(?!\1{_AFTER})[^\\])++)\1|([^\s"'\[{{][^"{{}},\n]*+)(?=[}},])""", re.DOTALL)
 # Lines of JSON, code fences, and lists of documents without an answer after them.
-_NO_ANSWER = re.compile(r'\s*(?:```|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*[:：](?!.*\banswer\b)', re.I)
+_NO_ANSWER = re.compile(
+    r'\s*(?:```|<{2,3}\s*/?\s*\w*\s*\Z|[{}\]]|\[["{\d]|"\w+"\s*:)|[^\w\n]*documents?[^\w\n]*[:：](?!.*\banswer\b)', re.I
+)
 _LABELLED = re.compile(
     r"^[^\w\n]*+(?:.*(?:[\d.,;:|\])]|\b(?:so|thus|therefore|and|that))[ \t]++)?"
     r"(?:the[ \t]+)?(?:final[ \t]+)?answer[ \t]*(?:is\b|[*_]*[:：])[\s:：*_]*+(.*\w.*)$",
@@ -248,17 +307,29 @@ def final_answer(reply: str) -> str:
     If there are several of a kind, the last one counts. Returns "" if there is none. Does not check for refusals.
     """
     answer = labelled_answer(reply)
-    return one_line("".join(_lines(reply)[-1:])) if answer is None else answer
+    return answer_line("".join(_lines(before_remarks(reply))[-1:])) if answer is None else answer
 
 
 def labelled_answer(reply: str) -> str | None:
     """Return the answer as `final_answer` does, but None if `reply` has it in no form."""
     if (marked := between(reply, "ANSWER")) or "<<<ANSWER>>>" in reply:
-        return one_line("".join(marked[-1:]))
+        return answer_line("".join(marked[-1:]))
     if whole := parse_object(reply, "answer") or _broken(reply):
-        return one_line(whole["answer"])
+        return answer_line(whole["answer"])
+    if _BOXED.search(reply):
+        return answer_line(reply)
     labelled = _LABELLED.findall("\n".join(_lines(reply)))
-    return one_line(labelled[-1]) if labelled else None
+    return answer_line(labelled[-1]) if labelled else None
+
+
+def before_remarks(reply: str) -> str:
+    """Return a reply without the notes and disclaimers at its end."""
+    for separator in ("\n\n", "\n"):
+        parts = reply.rstrip().split(separator)
+        while len(parts) > 1 and _REMARK_LINE.match(parts[-1]):
+            del parts[-1]
+        reply = separator.join(parts)
+    return reply
 
 
 def _lines(reply: str) -> list[str]:

@@ -44,14 +44,15 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
     DOCS are files and folders. The exit code is 6 if anything is found.
     """
     from robust_qa.cli import print_to
+    from robust_qa.documents import summarised
 
     from .linting import lint as findings_in
     from .linting import read_corpus
 
     print_to(out)
     corpus = read_corpus(docs)
-    for where, why in corpus.skipped:
-        run.say(printable(f"skipped {where}: {why}"))
+    for line in summarised(corpus.skipped):
+        run.say(printable(line))
     findings = findings_in(corpus, similarity)
     if as_json or suffix_of(out) == "json":
         _print_json(findings, corpus.files)

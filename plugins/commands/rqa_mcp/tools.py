@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Tool = Callable[..., Awaitable[dict[str, Any]]]
 
 _KEPT = 2000  # passages that can be read as resources
-_FIELDS = ("answer", "abstained", "reason", "confidence", "citations", "conflicts", "closest", "strategy", "usage")
+_FIELDS = tuple("answer abstained reason confidence citations conflicts best_guess closest strategy usage".split())
 
 
 class Tools:
@@ -54,7 +54,8 @@ class Tools:
         """Answer a question from documents.
 
         `citations` quote the sentences that support the answer. If the documents contradict each other, `conflicts`
-        has the sides. Without a sure answer, `answer` is null and `closest` has the closest passages.
+        has the sides. Without a sure answer, `answer` is null, `best_guess` is the likeliest one with its
+        confidence, and `closest` has the closest passages.
         """
         try:
             answer = await self._answer(question, strategy, documents)
@@ -70,6 +71,7 @@ class Tools:
         """Find passages in the documents, the most relevant first."""
         try:
             check_question(query)
+            await self._session.keep_fresh()
             passages = await self._session.toolbox_for(Question(query)).retrieve(query, k=k)
         except RqaError as error:
             raise _failed(error) from error

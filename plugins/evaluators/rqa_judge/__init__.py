@@ -1,6 +1,6 @@
 """`judge`: a language model as evaluator, to compare with a trained one (Yan et al., 2024, Table 4).
 
-    rqa evaluator calibrate questions.jsonl --evaluator judge
+    rqa train thresholds questions.jsonl --evaluator judge
 
 It takes one call for each text. In the paper, the best such judge (few-shot) was right less often than the T5.
 """
@@ -37,12 +37,14 @@ class Judge:
         """The [evaluator.NAME] table."""
 
         mode: Literal["plain", "cot", "few-shot"] = "plain"  # ask directly, let it reason first, or show examples
+        reader: str | None = None  # reader that judges, such as a cheaper one; default: the one that answers
         # maximum tokens of a reply; default: the reader's
         max_tokens: Annotated[int, Meta(ge=1)] | None = None
         prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts: plain, cot, few-shot
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self.read_by = (options.reader,) if options.reader else ()
         self._prompter = Prompter(Path(__file__).with_name("prompts"), options)
 
     async def score(self, question: str, texts: Sequence[str], toolbox: Toolbox) -> list[float]:
@@ -57,7 +59,9 @@ class Judge:
 
     async def _verdict(self, question: str, toolbox: Toolbox, text: str) -> float:
         asked = {"question": fenced(question)}
-        reply = await self._prompter.ask(toolbox, self._options.mode, [Passage(text)], fields=asked, temperature=0.0)
+        reply = await self._prompter.ask(
+            toolbox, self._options.mode, [Passage(text)], fields=asked, temperature=0.0, reader=self._options.reader
+        )
         said = _VERDICT.findall(reply.text)
         aloud = self._options.mode == "cot"
         # Reasoning may mention both words, so only the last one counts, and only if the reply is complete.

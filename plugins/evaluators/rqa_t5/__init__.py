@@ -2,7 +2,7 @@
 
     rqa evaluator convert castorini/monot5-base-msmarco my-judge  # convert a checkpoint
     rqa train evaluator questions.jsonl -o my-judge                 # train your own
-    rqa evaluator calibrate questions.jsonl                         # choose thresholds for its scores
+    rqa train thresholds questions.jsonl                            # choose thresholds for its scores
 
 `folder` describes model folders, `pairs` tokenises a question and a text, `shapes` runs the three kinds of models, and
 `engine` batches requests over the cores.

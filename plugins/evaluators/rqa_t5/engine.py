@@ -23,8 +23,8 @@ class Engine:
     """The model in `folder` with `threads` workers (0: one for each core of this process).
 
     Workers take batches of similar length. Few inputs make small batches, so that one question uses every core. The
-    engine is thread-safe. `compute` is CTranslate2's compute type: in int8 a T5 overflows on processors without VNNI, and
-    gets wrong scores. Raises MissingError if the model cannot be loaded.
+    engine is thread-safe. `compute` is CTranslate2's compute type: in int8 a T5 overflows on processors without VNNI,
+    and gets wrong scores. Raises MissingError if the model cannot be loaded.
     """
 
     def __init__(self, folder: Path, threads: int = 0, *, compute: str = "float32") -> None:

@@ -19,6 +19,7 @@ from robust_qa.kit import (
     declines,
     fenced,
     final_answer,
+    is_cut,
     labelled_answer,
     load_prompts,
     says_unknown,
@@ -107,7 +108,9 @@ class Agent:
         )
         # Without the mark, the last line may be reasoning instead of an answer.
         unmarked = _MARK in self.prompts[role].template and not between(completion.text, "ANSWER")
-        if completion.finish == "length" and unmarked:
+        if (_MARK in self.prompts[role].template and is_cut(completion)) or (
+            completion.finish == "length" and unmarked
+        ):
             raise CutError
         if unmarked and labelled_answer(completion.text) is None and not says_unknown(final_answer(completion.text)):
             warn(PLAIN_TEXT)

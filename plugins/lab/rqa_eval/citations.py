@@ -54,6 +54,17 @@ def recall(outcome: Outcome) -> float | None:
     return sum(supports(quotes, claim) for claim in claims) / len(claims) if claims else None
 
 
+def supported(outcome: Outcome) -> float | None:
+    """Return the share of the answer's sentences that the passages support, each alone. None without an answer.
+
+    It takes the place of FactScore (Min et al. 2023), whose judge is a paid model.
+    """
+    if outcome.answer.text is None or not outcome.passages:
+        return None
+    claims, passages = _claims(outcome.answer.text), [_quote(passage.text) for passage in outcome.passages]
+    return sum(any(supports([one], claim) for one in passages) for claim in claims) / len(claims) if claims else None
+
+
 def supports(quotes: Sequence[Quote], claim: str) -> bool:
     """Return whether the quotes support the claim.
 
@@ -77,5 +88,8 @@ def _claims(text: str) -> list[str]:
 
 
 def _quotes(outcome: Outcome) -> list[Quote]:
-    texts = [citation.quote for citation in outcome.answer.citations]
-    return [Quote(search_text(text), frozenset(normalise(text).split())) for text in texts]
+    return [_quote(citation.quote) for citation in outcome.answer.citations]
+
+
+def _quote(text: str) -> Quote:
+    return Quote(search_text(text), frozenset(normalise(text).split()))

@@ -21,6 +21,7 @@ from robust_qa.cli import (
     suffix_of,
 )
 
+from . import recipes
 from .attacks import ALL, ATTACKS
 
 if TYPE_CHECKING:
@@ -83,6 +84,15 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 )
 @click.argument("data", metavar="DATA...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @output_option("RUN", "Write the run to this folder.", stdout=False)
+@click.option(
+    "--recipe",
+    metavar="NAME",
+    type=recipes.RecipeName(),
+    callback=recipes.use,
+    is_eager=True,
+    expose_value=False,
+    help="Repeat a table of a paper, such as astute-table1, with your reader. `rqa help papers` lists them.",
+)
 @click.option("--resume", is_flag=True, help="Continue the run in RUN. You may add strategies and views.")
 @click.option("--retry-failed", is_flag=True, help="Continue the run and retry the questions that failed.")
 @click.option("--force", is_flag=True, help="Replace RUN.")
@@ -163,11 +173,12 @@ def evaluate_sets(
 
     from .cards import CARD_METRICS
     from .gate import StoredScores
-    from .questions import field_warnings, read_sets
+    from .questions import read_sets, remarks
     from .running import Plan, evaluate
     from .strategies import check
     from .views import VIEWS
 
+    answering["option"] = (*recipes.settings(), *answering["option"])
     options = Answering(**answering)
     check(run, options, [*strategy, *([baseline] if baseline else [])])
     plan = Plan(
@@ -188,7 +199,7 @@ def evaluate_sets(
         retry=retry_failed,
         force=force,
     )
-    for line in chain.from_iterable(map(field_warnings, plan.sets)):
+    for line in chain.from_iterable(map(remarks, plan.sets)):
         run.say(line)
     stored = StoredScores.load(gate) if gate else None  # now, because it may be in the folder of this run
     if stored:

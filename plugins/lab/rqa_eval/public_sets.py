@@ -176,7 +176,10 @@ def ctxs(path: Path) -> Iterator[Entry]:
 
 
 def asqa(path: Path) -> Iterator[Entry]:
-    """ASQA: the facts are the short answers to the disambiguated questions (also with ALCE's passages in `docs`)."""
+    """ASQA: the facts are the short answers to the disambiguated questions (also with ALCE's passages in `docs`).
+
+    The first `long_answer` stays, too: an answer's recall of its words is a metric of the papers.
+    """
 
     def change(row: Mapping[str, Any]) -> dict[str, Any]:
         found = {
@@ -184,6 +187,8 @@ def asqa(path: Path) -> Iterator[Entry]:
             "question": row.get("question") or row["ambiguous_question"],
             "answers": [pair["short_answers"] for pair in row["qa_pairs"]],
         }
+        written = row.get("answer") or next((one.get("long_answer") for one in row.get("annotations") or ()), None)
+        found |= {"long_answer": written} if written else {}
         return {**found, "passages": row["docs"]} if "docs" in row else found
 
     content = load_json(path)
@@ -266,7 +271,8 @@ def _arc(row: Mapping[str, Any]) -> dict[str, Any]:
     stem = asked if isinstance(asked, str) else asked["stem"]
     listed = "".join(f"\n{label}: {text}" for label, text in choices.items())
     others = {name: value for name, value in row.items() if name not in ("question", "choices", "answerKey")}
-    return {**others, "question": stem + listed, "answers": [choices[key]], "choices": choices, "choice": key}
+    asked = f"{stem}\nChoose the best of these answers and give its letter.{listed}"
+    return {**others, "question": asked, "answers": [choices[key]], "choices": choices, "choice": key}
 
 
 def pubhealth(path: Path) -> Iterator[Entry]:
@@ -282,7 +288,7 @@ def pubhealth(path: Path) -> Iterator[Entry]:
 def _claim(claim: str, verdict: str) -> dict[str, Any]:
     """Return the question about a claim."""
     return {
-        "question": f"{claim}\nIs this claim true or false?",
+        "question": f"{claim}\nDecide whether this claim is right. Answer true or false.",
         "answers": [verdict],
         "choices": {"true": "true", "false": "false"},
         "choice": verdict,

@@ -67,8 +67,11 @@ def read_sets(
     return sets
 
 
-def field_warnings(one: QuestionSet) -> Iterator[str]:
-    """Warn if the rows seem to have passages or gold answers under other names."""
+def remarks(one: QuestionSet) -> Iterator[str]:
+    """Name the sample, and warn if the rows seem to have passages or gold answers under other names."""
+    about = one.about
+    if about["sampled"] < about["rows"]:
+        yield f"{one.name}: {about['sampled']:,} of {about['rows']:,} rows, drawn by --seed; `source_row` names each"
     fields = one.items[0].rest
     if not any(item.passages is not None for item in one.items) and (warning := unread_passages(fields)):
         yield f"{one.name}: {warning}"

@@ -53,6 +53,7 @@ def testset(
 
     from robust_qa.cli import print_rows, print_to
     from robust_qa.cli.batch_run import in_session
+    from robust_qa.documents import summarised
 
     from .asking import rows_by_model
     from .questions import passages_of, read_documents
@@ -61,8 +62,8 @@ def testset(
     print_to(out)
     skipped: list[tuple[str, str]] = []
     documents = read_documents(docs, skipped)
-    for where, why in skipped:
-        run.say(printable(f"skipped {where}: {why}"))
+    for line in summarised(skipped):
+        run.say(printable(line))
 
     async def work(session: Session) -> list[Row]:
         toolbox = session.toolbox("reader")

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from robust_qa import Passage, Reading
+from robust_qa import PROBABLE, Passage, Reading
 from robust_qa.kit import answer_key, content_terms, quantities, sentences
 
-from .evidence import Evidence, Part, logistic, without
+from .evidence import Evidence, Part, find_evidence, find_parts, logistic, without
 from .spans import Span, text_of
 from .windows import firsts
 
 if TYPE_CHECKING:
-    from .engine import Settings
+    from .engine import Marking, Settings
 
 _MOST_RIVALS = 3
+_MENTION = 0.5  # voice of a document that has an answer among its spans, but does not tell it
+_ASKED_AGAIN = 4  # passages of other documents
 _RIVAL = 0.5  # confidence from which an answer of the other documents alone is a rival
-_CERTAIN = 0.99  # of a side
 _SAME_THING = 1 / 3  # two sentences about the same thing share more than this part of their words
 _LEAST_LOGIT = -12.0  # of a part that is not among the most relevant
 _LEAST_SHARE = -6.0  # log of the least share of relevance
@@ -52,26 +52,65 @@ class Choice:
 def choose(evidence: Evidence, parts: Sequence[Part]) -> Choice | None:
     """Return the answer that all passages together support most, None if there is no text.
 
-    A passage supports an answer with its best span that says the same in more or fewer words ("Obama", "Barack
-    Obama"): by the span's margin and the relevance of the part around it, as log-odds that add up over passages.
+    A document supports an answer with its best span that says the same in more or fewer words ("Obama", "Barack
+    Obama"): with the probability that the span answers and that the part around it is relevant. So a document has one
+    voice, however sure its words are.
     """
     answers = _answers(evidence)
     if not answers:
         return None
 
-    def strength(span: Span) -> float:
-        return span.margin + max((part.logit for part in parts if _in_part(span, part)), default=_LEAST_LOGIT)
+    def relevance(span: Span) -> float:
+        return max((part.logit for part in parts if _in_part(span, part)), default=_LEAST_LOGIT)
 
-    strengths = {span: strength(span) for spans in answers.values() for span in spans.values()}
+    voices = {
+        span: logistic(span.margin) * logistic(relevance(span)) for spans in answers.values() for span in spans.values()
+    }
 
     def support(key: str) -> tuple[float, float]:
-        best: dict[int, float] = {}
+        best: dict[str, float] = {}
         for other in _alike_keys(answers, key):
             for number, span in answers[other].items():
-                best[number] = max(best.get(number, -math.inf), strengths[span])
-        return round(_log_sum(best.values()), 6), max(strengths[span] for span in answers[key].values())
+                document = _document(evidence.passages[number])
+                best[document] = max(best.get(document, 0.0), voices[span])
+        return round(sum(best.values()), 3), max(span.margin + relevance(span) for span in answers[key].values())
 
     return _choice(answers, max(answers, key=support), parts)
+
+
+def heard_again(engine: Marking, found: Sequence[Evidence]) -> list[Evidence]:
+    """Ask the other documents again, in the words of the likeliest answer's sentence, and return the evidence of both.
+
+    "When was the lighthouse built?" is too short to be told from other lighthouses. The sentence that answers it says
+    what it is about, so with its words, but without its answer, the question finds who contradicts it.
+    """
+    asked: dict[int, list[int]] = {}
+    requests = []
+    for at, (evidence, parts) in enumerate(zip(found, find_parts(engine, found), strict=True)):
+        choice = choose(evidence, parts)
+        if choice is None or choice.confidence(engine.settings) < PROBABLE or choice.spans[0].place is None:
+            continue
+        own = _same_documents(evidence, choice)
+        others = sorted(evidence.relevant.keys() - own, key=lambda n: (-evidence.relevant[n], n))[:_ASKED_AGAIN]
+        if others:
+            asked[at] = others
+            question = f"{evidence.question} {_rest(evidence, choice.spans[0])}"
+            requests.append((question, [evidence.passages[n] for n in others]))
+    heard = list(found)
+    for (at, others), again in zip(asked.items(), find_evidence(engine, requests), strict=True):
+        spans = [replace(span, passage=others[span.passage]) for span in again.spans]
+        relevant = {others[n]: score for n, score in again.relevant.items()}
+        before = found[at]
+        scores = {n: max(score, relevant.get(n, score)) for n, score in before.relevant.items()}
+        heard[at] = Evidence(before.question, before.passages, [*before.spans, *spans], scores)
+    return heard
+
+
+def _rest(evidence: Evidence, span: Span) -> str:
+    """Return the sentence of `span` without its words."""
+    text, (start, end) = evidence.passages[span.passage].text, span.place or (0, 0)
+    first, last = next(((a, b) for a, b in sentences(text) if a <= start < b), (start, end))
+    return " ".join(f"{text[first:start]} {text[end:last]}".split())
 
 
 def read(evidence: Evidence, parts: Sequence[Part], settings: Settings, threshold: float) -> Reading:
@@ -86,7 +125,7 @@ def read(evidence: Evidence, parts: Sequence[Part], settings: Settings, threshol
     claim = _claim(best, evidence.passages)
     rivals = (other for other in others if _contradict(claim, _claim(other, evidence.passages)))
     if sides[0][0] >= threshold:
-        return dataclasses.replace(best, rivals=tuple(rivals))
+        return replace(best, rivals=tuple(rivals))
     return Reading(None, rivals=(best, *rivals))
 
 
@@ -94,7 +133,7 @@ def _sides(evidence: Evidence, parts: Sequence[Part], settings: Settings) -> lis
     """Return the answers that contradict each other with their confidences, likeliest first.
 
     After the chosen answer, each is what the other documents alone would answer, if that is more likely right than
-    not. At most one is right, so the confidence of a side is its share of the odds of all sides and of no answer.
+    not. At most one is right, so the confidence of a side is its share of the voices of all documents and of no answer.
     """
     sides: list[Choice] = []
     documents: list[set[int]] = []  # the passages of each side's documents
@@ -109,21 +148,31 @@ def _sides(evidence: Evidence, parts: Sequence[Part], settings: Settings) -> lis
         documents.append(_same_documents(left, choice))
     if len(sides) < 2:
         return [(choice.confidence(settings), choice) for choice in sides]
-    odds = [_odds(evidence, parts, choice, own, settings) for choice, own in zip(sides, documents, strict=True)]
-    shares = [(each / (1 + sum(odds)), choice) for each, choice in zip(odds, sides, strict=True)]
+    others = set(evidence.relevant).difference(*documents)
+    told = [_told(evidence, parts, choice, own, settings) for choice, own in zip(sides, documents, strict=True)]
+    mentioned = [_MENTION * _mentions(evidence, choice, others) for choice in sides]
+    total = 1 - max(map(max, told)) + sum(map(sum, told)) + sum(mentioned)
+    shares = [((sum(own) + more) / total, choice) for own, more, choice in zip(told, mentioned, sides, strict=True)]
     return sorted(shares, key=lambda side: -side[0])
 
 
-def _odds(evidence: Evidence, parts: Sequence[Part], choice: Choice, passages: set[int], settings: Settings) -> float:
-    """Return the sum of the odds that each document alone gives the answer of `choice`."""
-    total = 0.0
+def _told(
+    evidence: Evidence, parts: Sequence[Part], choice: Choice, passages: set[int], settings: Settings
+) -> list[float]:
+    """Return the confidence with which each document alone gives the answer of `choice`. None counts more than one."""
+    found = [0.0]
     for document in {_document(evidence.passages[number]) for number in passages}:
         own = {number for number in passages if _document(evidence.passages[number]) == document}
         alone = choose(*_keep(evidence, parts, own))
         if alone is not None and _alike(alone.key, choice.key):
-            confidence = min(alone.confidence(settings), _CERTAIN)
-            total += confidence / (1 - confidence)
-    return total
+            found.append(alone.confidence(settings))
+    return found
+
+
+def _mentions(evidence: Evidence, choice: Choice, passages: set[int]) -> int:
+    """Return the number of documents among `passages` that have the answer of `choice` among their spans."""
+    spans = (span for span in evidence.spans if span.passage in passages and _alike(_key(evidence, span), choice.key))
+    return len({_document(evidence.passages[span.passage]) for span in spans})
 
 
 def _keep(evidence: Evidence, parts: Sequence[Part], passages: set[int]) -> tuple[Evidence, list[Part]]:
@@ -159,15 +208,9 @@ def _choice(answers: Answers, key: str, parts: Sequence[Part]) -> Choice:
     best = max(span.margin for span in answers[key].values())
     others = (span.margin for other, spans in answers.items() if other not in alike for span in spans.values())
     own = sorted(answers[key].values(), key=lambda span: -span.margin)
-    return Choice(key, tuple(own), best - _log_sum([0.0, *others]), _share(supporting.values(), parts))
-
-
-def _share(spans: Collection[Span], parts: Sequence[Part]) -> float:
-    """Return the log of the share of relevance of the parts with one of `spans`."""
-    held = [part.logit for part in parts if any(_in_part(span, part) for span in spans)]
-    if not held:
-        return _LEAST_SHARE
-    return max(_LEAST_SHARE, _log_sum(held) - _log_sum(part.logit for part in parts))
+    held = [part.logit for part in parts if any(_in_part(span, part) for span in supporting.values())]
+    share = _log_sum(held) - _log_sum(part.logit for part in parts) if held else _LEAST_SHARE
+    return Choice(key, tuple(own), best - _log_sum([0.0, *others]), max(_LEAST_SHARE, share))
 
 
 def _in_part(span: Span, part: Part) -> bool:

@@ -38,7 +38,8 @@ class Settings(msgspec.Struct, frozen=True):
 
     length: int  # tokens of a window, including question and special tokens
     stride: int  # tokens that neighbouring windows share
-    relevance: tuple[float, float, float, float]  # of a text: bias, best span's margin, score of relevance, cosine
+    # of a text: bias, best span's margin, score of relevance, cosine, and minus the log of its rank among the passages
+    relevance: tuple[float, float, float, float, float]
     answer: tuple[float, float, float]  # of an answer: bias, odds and share of its Choice
     threshold: float  # minimum confidence of an answer
     upper: float = 0.0  # best score from which two of three questions are answerable
@@ -47,7 +48,11 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Marks(NamedTuple):
-    """Scores of one window: start and end of the answer for each token, answered, and relevant."""
+    """Scores of one window, as log-odds up to a constant.
+
+    `start` and `end` are of each token as the answer's first and last. `answered`: the window holds the answer.
+    `relevant`: it is the best of a question's passages.
+    """
 
     start: Floats
     end: Floats
@@ -128,7 +133,7 @@ class Engine:
 
     def _marks(self, hidden: Floats) -> Marks:
         scores = hidden @ self._weight.T + self._bias
-        return Marks(scores[:, 0], scores[:, 1], float(scores[0, 2]), float(scores[0, 3]))
+        return Marks(scores[:, 0], scores[:, 1], *map(float, scores[0, 2:]))
 
     def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
         """Return unit vectors of the tokens of each text, (tokens, width). Texts are cut at the length of a window."""

@@ -75,8 +75,11 @@ def logistic(logit: float) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
 
-def passage_features(engine: Marking, found: Sequence[Evidence]) -> list[dict[int, tuple[float, float, float]]]:
-    """Return margin, relevance and cosine to the question of each passage of each question."""
+Features = tuple[float, float, float, float]  # of a text, weighted by Settings.relevance
+
+
+def passage_features(engine: Marking, found: Sequence[Evidence]) -> list[dict[int, Features]]:
+    """Return the features of each passage of each question."""
     texts = [
         (each.question, [with_title(each.passages[n].title, each.passages[n].text) for n in each.relevant])
         for each in found
@@ -88,7 +91,7 @@ def passage_features(engine: Marking, found: Sequence[Evidence]) -> list[dict[in
             margins[span.passage] = max(margins.get(span.passage, _NO_SPAN), span.margin)
         features.append(
             {
-                number: (margins.get(number, _NO_SPAN), relevant, cosine)
+                number: (margins.get(number, _NO_SPAN), relevant, cosine, _first(number))
                 for (number, relevant), cosine in zip(each.relevant.items(), cosines, strict=True)
             }
         )
@@ -99,7 +102,8 @@ def judge(engine: Marking, found: Sequence[Evidence]) -> list[list[float]]:
     """Return the probability that each passage of each question holds the answer, 0 without a word."""
     probabilities = []
     for each, features in zip(found, passage_features(engine, found), strict=True):
-        likely = {number: logistic(_logit(engine.settings, *values)) for number, values in features.items()}
+        # The texts of an evaluator are in no order.
+        likely = {number: logistic(_logit(engine.settings, *values[:3], 0.0)) for number, values in features.items()}
         probabilities.append([likely.get(first, 0.0) for first in firsts(each.passages)])
     return probabilities
 
@@ -146,14 +150,19 @@ def _likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
         own = [(place[0], span) for span in evidence.spans if span.passage == number and (place := span.place)]
         for start, end in quote_windows(evidence.passages[number].text):
             best = max((span for at, span in own if start <= at < end), key=lambda span: span.margin, default=None)
-            logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0)
+            logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number))
             parts.append(Part(number, start, end, logit, best))
     return sorted(parts, key=lambda part: -part.logit)[:_PARTS]
 
 
-def _logit(settings: Settings, margin: float, relevant: float, cosine: float) -> float:
+def _first(number: int) -> float:
+    """Return how early a passage stands in the retriever's order: minus the log of its rank."""
+    return -math.log(1 + number)
+
+
+def _logit(settings: Settings, *features: float) -> float:
     bias, *weights = settings.relevance
-    return bias + sum(weight * value for weight, value in zip(weights, (margin, relevant, cosine), strict=True))
+    return bias + sum(weight * value for weight, value in zip(weights, features, strict=True))
 
 
 def _quoted(passage: Passage, part: Part) -> str:

@@ -89,10 +89,10 @@ class EmbeddedReader:
 
         The score is the calibrated probability that the answer is right. The packaged model answers only in English.
         """
-        from .choice import read
+        from .choice import heard_again, read
         from .evidence import find_evidence, find_parts
 
-        found = find_evidence(self._engine, requests)
+        found = heard_again(self._engine, find_evidence(self._engine, requests))
         readings = [
             read(evidence, parts, self._engine.settings, self._threshold)
             for evidence, parts in zip(found, find_parts(self._engine, found), strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,12 +15,15 @@ from rqa_bm25.retriever import Bm25
 
 if TYPE_CHECKING:
     from robust_qa import EmbedderHandle, IndexProgress, IndexReport, Passage
+    from rqa_bm25.index import Filter
     from rqa_bm25.vectors import Floats, Vectors
 
 _DEPTH = 100  # passages of each ranking that are fused
 _QUICK_DEPTH = 30  # with `quick`: passages that are embedded for a query
 _MOST_EMBEDDED = 20_000  # passages whose vectors are kept in memory
 _BATCH = 256  # passages embedded at once, and then written
+_QUICK_EMBEDDED = 512  # passages that `refresh` embeds
+_QUICK_INDEX = 50_000  # passages in an index whose vectors `refresh` updates
 
 
 class Hybrid(Bm25):
@@ -44,13 +47,14 @@ class Hybrid(Bm25):
         self._mode, self._quick, self._embedder = options.mode, options.quick, embedder
         self._embedded: dict[str, Floats] = {}  # with `quick`: the vectors of texts, for the next queries
         self._vectors: tuple[str, Vectors] | None = None  # of a generation of the index
+        self._left: tuple[str, set[bytes]] | None = None  # by the filter, of a generation of the index
 
     async def retrieve(self, query: str, k: int) -> list[Passage]:  # type: ignore[override]
         """Return the `k` best passages. Raises MissingError if there is no index or it is empty."""
         if self._mode == "bm25" or k <= 0:
             return await asyncio.to_thread(super().retrieve, query, k)
         depth = _QUICK_DEPTH if self._quick else max(k, _DEPTH)
-        by_words = await asyncio.to_thread(self._index.search, query, depth)
+        by_words = await asyncio.to_thread(self._index.search, query, depth, self._only)
         if self._mode == "hybrid" and not await asyncio.to_thread(self._embedder_knows, query):
             return await asyncio.to_thread(self._marked, fused([by_words], k))
         if self._quick:
@@ -102,6 +106,8 @@ class Hybrid(Bm25):
         return self._with(self._vectors[1], vector, n)
 
     def _with(self, vectors: Vectors, vector: Floats, n: int) -> list[Passage]:
+        from rqa_bm25.index import Filter
+
         if vectors.header is None or vectors.header.embedder != self._embedder.identity:
             return []
         if vectors.header.width != len(vector):
@@ -109,7 +115,16 @@ class Hybrid(Bm25):
                 f"The vectors of the index at {self._index.folder} are damaged.",
                 hint="Compute them again with `rqa index PATH...`.",
             )
-        return self._index.with_keys(vectors.nearest(vector, n))
+        only = self._only
+        among = self._keys(only) if only != Filter() else None
+        return self._index.with_keys(vectors.nearest(vector, n, among), only)
+
+    def _keys(self, only: Filter) -> set[bytes]:
+        """Return the keys of the passages that the filter leaves."""
+        generation = self._index.generation()
+        if self._left is None or self._left[0] != generation:
+            self._left = generation, {key for batch in self._index.batches(_BATCH, only) for key in batch}
+        return self._left[1]
 
     def index(  # type: ignore[override]
         self, paths: Sequence[Path], progress: IndexProgress | None = None
@@ -121,7 +136,21 @@ class Hybrid(Bm25):
         report = super().index(paths, progress)
         return report if self._quick or self._mode == "bm25" or not report.passages else self._embed(report, progress)
 
-    async def _embed(self, report: IndexReport, progress: IndexProgress | None) -> IndexReport:
+    def refresh(self) -> IndexReport | Awaitable[IndexReport]:  # type: ignore[override]
+        """Update the index as `bm25` does, and its vectors if there are any and few are missing."""
+        report = super().refresh()
+        if self._quick or self._mode == "bm25" or self._has_vectors_of(self._index.generation()) is not False:
+            return report
+        return self._embed(replace(report, passages=self._index.passages()), None, quick=True)
+
+    def _has_vectors_of(self, generation: str) -> bool | None:
+        """Return whether all passages of the index have vectors, None if none has."""
+        from rqa_bm25.vectors import Vectors
+
+        header = Vectors(self._index.folder).header
+        return header.complete == generation if header else None
+
+    async def _embed(self, report: IndexReport, progress: IndexProgress | None, *, quick: bool = False) -> IndexReport:
         from rqa_bm25.vectors import Vectors
 
         generation, embedder = self._index.generation(), self._embedder.identity
@@ -134,6 +163,8 @@ class Hybrid(Bm25):
             if header and (header.embedder, header.complete) == (embedder, generation):
                 return report
             known = vectors.keys() if header and header.embedder == embedder else set()
+            if quick and report.passages > min(_QUICK_INDEX, len(known) + _QUICK_EMBEDDED):
+                return replace(report, pending=report.pending + report.added + report.changed)
             live: set[bytes] = set()
             for passages in self._index.batches(_BATCH):
                 live.update(passages)

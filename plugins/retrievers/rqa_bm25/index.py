@@ -5,8 +5,8 @@
     tantivy/         the index itself; a commit replaces its meta.json atomically
     vectors          the vectors of the passages, if the retriever `hybrid` indexed them
 
-There is no separate table of files. The first passage of each file stores the file's stamp (a hash), size and time of
-change, so they always agree with the passages.
+The table of the files is stored in the tantivy index, as a document of its own that is replaced in the same commit, so
+it always agrees with the passages.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ import struct
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import mkdtemp
 
+import msgspec
 import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
-from robust_qa.documents import MARKER, FileReader, tidy
+from robust_qa.documents import MARKER, FileReader, FileTable, tidy
 from robust_qa.kit import with_title
 from rqa_bm25.analysis import LANGUAGES, analysed
 from rqa_bm25.copies import without_copies
@@ -42,10 +43,12 @@ _DRAFT = "rqa-index.json.new"
 _LOCK = "lock"
 _TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
 _META = "meta.json"
+_TABLE = "\0"  # stands for the name of a file in the document with the table of the files
 _LONGEST_QUERY = 200_000  # characters; the rest is ignored
 _MOST_TERMS = 64  # distinct words in one search
 _SPARE = 8  # extra hits in the first search, to replace duplicates
 _PAGE = 10_000  # passages read at once
+_LAST_DAY = 99999999
 _MOST_HITS = 10_000  # the search for more distinct passages stops here
 
 
@@ -66,9 +69,31 @@ def schema() -> tantivy.Schema:
     builder.add_bytes_field("source", stored=True)
     builder.add_bytes_field("date", stored=True)
     builder.add_bytes_field("place", stored=True)
-    builder.add_bytes_field("stamp", stored=True)  # stamp and state of the file, on its first passage
-    builder.add_boolean_field("first", indexed=True)
+    builder.add_bytes_field("table", stored=True)
+    # For filters: the file and the folders above it, its suffix, the words of the title, and the last day that the date
+    # can mean, as a number; without a date, the day of the file's last change.
+    builder.add_text_field("under", stored=False, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("type", stored=False, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("titled", stored=False, tokenizer_name="whitespace", index_option="basic")
+    builder.add_unsigned_field("since", stored=False, indexed=True)
+    builder.add_bytes_field("day", stored=True)
     return builder.build()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What to search: files at or under one of `within`, with one of the suffixes `types`, since a date.
+
+    The titles of the passages have the words of `title`. "" and () mean all.
+    """
+
+    within: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    since: str = ""
+    title: str = ""
+
+
+_ALL = Filter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +104,12 @@ class _Generation:
     schema: tantivy.Schema
     searcher: tantivy.Searcher
     languages: tuple[str, ...]
+    table: FileTable
+
+    @property
+    def passages(self) -> int:
+        """The number of passages."""
+        return max(self.searcher.num_docs - 1, 0)
 
     def words(self, query: str) -> Counter[str]:
         """Return the words of a query, in the analysis of each language of the index."""
@@ -92,16 +123,19 @@ class _Generation:
         weights: dict[str, float] = {}
         for word, count in counts.items():
             if frequency := self.searcher.doc_freq("words", word):
-                weights[word] = count * math.log((self.searcher.num_docs + 1) / (frequency + 0.5))
+                weights[word] = count * math.log((self.passages + 1) / (frequency + 0.5))
         return {word: counts[word] for word in heapq.nlargest(_MOST_TERMS, weights, key=weights.__getitem__)}
 
-    def hits(self, terms: dict[str, int], k: int) -> Iterator[tuple[float, tantivy.DocAddress]]:
+    def hits(self, terms: dict[str, int], k: int, only: Filter) -> Iterator[tuple[float, tantivy.DocAddress]]:
         """Yield scores and addresses, best first, beyond `k` because duplicates are dropped."""
-        query = tantivy.Query.boolean_query(
-            [
-                (tantivy.Occur.Should, tantivy.Query.boost_query(self._term(word), float(count)))
-                for word, count in terms.items()
-            ]
+        query = self.filtered(
+            tantivy.Query.boolean_query(
+                [
+                    (tantivy.Occur.Should, tantivy.Query.boost_query(self._term(word), float(count)))
+                    for word, count in terms.items()
+                ]
+            ),
+            only,
         )
         offset, limit = 0, min(k, self.searcher.num_docs) + _SPARE
         while offset < _MOST_HITS:
@@ -111,16 +145,24 @@ class _Generation:
                 return
             offset, limit = offset + limit, limit * 4
 
-    def first(self, file: str) -> list[tantivy.Document]:
-        """Return the first passage of `file`, none if the file is not in the index."""
-        is_first = tantivy.Query.term_query(self.schema, "first", True)
-        query = tantivy.Query.boolean_query(
-            [
-                (tantivy.Occur.Must, tantivy.Query.term_query(self.schema, "file", file)),
-                (tantivy.Occur.Must, is_first),
-            ]
-        )
-        return [self.searcher.doc(address) for _, address in self.searcher.search(query, 1, count=False).hits]
+    def filtered(self, query: tantivy.Query, only: Filter) -> tantivy.Query:
+        """Return `query` for what `only` leaves. Its scores stay."""
+        found = []
+        if titles := {tuple(analysed(tidy(only.title), language)) for language in self.languages} - {()}:
+            found.append(tantivy.Query.boolean_query([(tantivy.Occur.Should, self._all_of(words)) for words in titles]))
+        if only.within:
+            found.append(tantivy.Query.term_set_query(self.schema, "under", list(only.within)))
+        if only.types:
+            found.append(tantivy.Query.term_set_query(self.schema, "type", list(only.types)))
+        if only.since:
+            first, kind = int(only.since.replace("-", "").ljust(8, "0")), tantivy.FieldType.Unsigned
+            found.append(tantivy.Query.range_query(self.schema, "since", kind, first, _LAST_DAY))
+        left = [(tantivy.Occur.Must, tantivy.Query.const_score_query(each, 0.0)) for each in found]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *left]) if left else query
+
+    def _all_of(self, words: Iterable[str]) -> tantivy.Query:
+        terms = [tantivy.Query.term_query(self.schema, "titled", word) for word in words]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, term) for term in terms])
 
     def _term(self, word: str) -> tantivy.Query:
         return tantivy.Query.term_query(self.schema, "words", word, "freq")
@@ -128,10 +170,10 @@ class _Generation:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A damaged file of an index, and the indexed files, none if they cannot be read."""
+    """A damaged file of an index, and the files and folders indexed, none if they cannot be read."""
 
     file: str
-    indexed: tuple[str, ...]
+    roots: tuple[str, ...]
 
 
 class Index:
@@ -144,47 +186,50 @@ class Index:
 
     # -- searching
 
-    def with_keys(self, keys: Iterable[bytes]) -> list[Passage]:
+    def with_keys(self, keys: Iterable[bytes], only: Filter) -> list[Passage]:
         """Return a passage for each key that is in the index, in the order of the keys."""
         commit = self._newest()
         found = []
         with self.guarded("Searching"):
             for key in keys:
-                query = tantivy.Query.term_query(commit.schema, "key", key.hex())
+                query = commit.filtered(tantivy.Query.term_query(commit.schema, "key", key.hex()), only)
                 for score, address in commit.searcher.search(query, 1, count=False).hits:
                     found.append(_passage(score, commit.searcher.doc(address)))
         return found
 
-    def batches(self, size: int) -> Iterator[dict[bytes, str]]:
+    def batches(self, size: int, only: Filter = _ALL) -> Iterator[dict[bytes, str]]:
         """Yield the keys of all passages with the texts to embed, in groups of up to `size`."""
         commit = self._newest()
-        query = tantivy.Query.const_score_query(tantivy.Query.all_query(), 1.0)
+        query = commit.filtered(tantivy.Query.const_score_query(tantivy.Query.all_query(), 1.0), only)
         for start in range(0, commit.searcher.num_docs, _PAGE):
             with self.guarded("Reading"):
                 hits = commit.searcher.search(query, _PAGE, count=False, offset=start).hits
                 found = [commit.searcher.doc(address) for _, address in hits]
-            texts = [(decoded(each, "title"), decoded(each, "text")) for each in found]
+            texts = [(decoded(each, "title"), decoded(each, "text")) for each in found if not each.get_first("table")]
             for first in range(0, len(texts), size):
                 yield {key_of(*each): with_title(*each) for each in texts[first : first + size]}
 
-    def search(self, query: str, k: int) -> list[Passage]:
+    def search(self, query: str, k: int, only: Filter = _ALL) -> list[Passage]:
         """Return the `k` best passages without copies, best first. Raises MissingError."""
         commit = self._newest()
         with self.guarded("Searching"):
             terms = commit.heaviest(commit.words(tidy(query[:_LONGEST_QUERY])))
-            hits = commit.hits(terms, k) if terms and k > 0 else ()
+            hits = commit.hits(terms, k, only) if terms and k > 0 else ()
             return without_copies((_passage(score, commit.searcher.doc(address)) for score, address in hits), query, k)
 
     def marked(self, passages: list[Passage], reader: FileReader) -> list[Passage]:
         """Return the passages, marked if their file is not as it was indexed."""
-        commit = self._newest()
-        stale = {}
-        for file in {passage.file for passage in passages}:
-            with self.guarded("Searching"):
-                stamps = list(map(_stamp, commit.first(file)))
-            for stamp, state in stamps:
-                stale[file] = reader.staleness(file, stamp, state)
+        files = self._newest().table.files
+        stale = {name: reader.staleness(name, files[name]) for name in {each.file for each in passages} & files.keys()}
         return [replace(each, stale=stale.get(each.file, "")) for each in passages]
+
+    def table(self) -> FileTable:
+        """Return the table of the files. Raises MissingError if there is no index or it is empty."""
+        return self._newest().table
+
+    def passages(self) -> int:
+        """Return the number of passages. Raises MissingError."""
+        return self._newest().passages
 
     def generation(self) -> str:
         """Return the name of the newest commit. Raises MissingError."""
@@ -203,7 +248,7 @@ class Index:
             if self._generation is None or self._generation.name != name:
                 self._generation = self._open(name)
             commit = self._generation
-        if not commit.searcher.num_docs:
+        if not commit.passages:
             raise MissingError(f"The index at {self.folder} is empty.", hint="Add files with `rqa index PATH...`.")
         return commit
 
@@ -215,7 +260,7 @@ class Index:
             index.config_reader("manual")  # no watcher thread: every search checks meta.json
             searcher = index.searcher()
             languages = tuple(each for each in LANGUAGES if searcher.doc_freq("language", each))
-            return _Generation(name, index.schema, searcher, languages)
+            return _Generation(name, index.schema, searcher, languages, self.table_in(index))
 
     # -- the folder
 
@@ -242,15 +287,16 @@ class Index:
             raise self._failed("Opening", error) from error
 
     @contextmanager
-    def writing(self, language: str) -> Iterator[tuple[tantivy.Index, Damage | None]]:
+    def writing(self, language: str, *, checked: bool = True) -> Iterator[tuple[tantivy.Index, Damage | None]]:
         """Yield the index for writing, and create it if necessary. Raises BusyError or ConfigError.
 
-        Yields an empty index with the damage if its files are damaged.
+        With `checked`, compares all its files with their checksums, and yields an empty index with the damage if one
+        is damaged.
         """
         self.language()  # raises ConfigError before anything is written to a foreign folder
         with self.locked():
             self._make(language)
-            damage = self._damage()
+            damage = self._damage() if checked else None
             if damage:
                 shutil.rmtree(self.folder / "tantivy")
             with self.guarded("Opening"):
@@ -312,18 +358,26 @@ class Index:
         if not damaged:
             return None
         try:
-            return Damage(damaged[0], tuple(self.stamps(engine)))
+            return Damage(damaged[0], self.table_in(engine).roots)
         except RqaError:
             return Damage(damaged[0], ())
 
-    def stamps(self, engine: tantivy.Index) -> dict[str, str]:
-        """Return the stamp of each indexed file, by file name."""
+    def table_in(self, engine: tantivy.Index) -> FileTable:
+        """Return the table of the files in the newest commit."""
         with self.guarded("Reading"):
             searcher = engine.searcher()
-            query = tantivy.Query.term_query(engine.schema, "first", True)
-            hits = searcher.search(query, max(1, searcher.num_docs), count=False).hits
-            passages = (searcher.doc(address) for _, address in hits)
-            return {str(found.get_first("file")): _stamp(found)[0] for found in passages}
+            query = tantivy.Query.term_query(engine.schema, "file", _TABLE)
+            for _, address in searcher.search(query, 1, count=False).hits:
+                return msgspec.json.decode(bytes(searcher.doc(address).get_first("table") or b""), type=FileTable)
+        return FileTable()
+
+    def put_table(self, writer: tantivy.IndexWriter, table: FileTable) -> None:
+        """Replace the table of the files in the next commit."""
+        with self.guarded("Writing"):
+            writer.delete_documents_by_term("file", _TABLE)
+            entry = tantivy.Document(file=_TABLE)
+            entry.add_bytes("table", msgspec.json.encode(table))
+            writer.add_document(entry)
 
     @contextmanager
     def guarded(self, action: str) -> Iterator[None]:
@@ -397,12 +451,6 @@ def _passage(score: float, document: tantivy.Document) -> Passage:
     )
 
 
-def _stamp(document: tantivy.Document) -> tuple[str, str]:
-    """Return the stamp of a file and its size and time of change, "" if an older version of rqa indexed it."""
-    stamp, _, state = decoded(document, "stamp").partition(" ")
-    return stamp, state
-
-
 def key_of(title: str, text: str) -> bytes:
     """Return the key of a passage, a hash of 16 bytes: passages with equal keys have equal vectors."""
     return hashlib.blake2b(f"{title}\0{text}".encode("utf-8", "backslashreplace"), digest_size=16).digest()
@@ -411,6 +459,23 @@ def key_of(title: str, text: str) -> bytes:
 def searched(title: str, text: str, language: str) -> str:
     """Return the value of the field `words`, which is not stored."""
     return " ".join([*analysed(title, language) * 2, *analysed(text, language)])
+
+
+def add_filtered(entry: tantivy.Document, file: str, title: Sequence[str], day: int) -> None:
+    """Add the values that filters look at."""
+    path = Path(file)
+    for place in (path, *path.parents):
+        entry.add_text("under", str(place))
+    for suffix in {path.suffix, Path(path.stem).suffix if path.suffix == ".gz" else path.suffix}:
+        entry.add_text("type", suffix.removeprefix(".").lower())
+    entry.add_text("titled", " ".join(title))
+    entry.add_unsigned("since", day)
+
+
+def last_day(date: str) -> int:
+    """Return the last day that YYYY, YYYY-MM or YYYY-MM-DD can mean, as a number."""
+    digits = "".join(filter(str.isdecimal, date))
+    return int(digits[:8].ljust(8, "9"))
 
 
 def decoded(document: tantivy.Document, field: str) -> str:

@@ -6,32 +6,44 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, groupby, islice, repeat
+from datetime import UTC, datetime
+from itertools import accumulate, chain, groupby, islice, repeat
 from pathlib import Path
 
 import tantivy
+from msgspec.structs import replace
 
-from robust_qa import IndexProgress, IndexReport
+from robust_qa import IndexProgress, IndexReport, InputError
 from robust_qa.documents import (
     Entry,
     FileReader,
-    Skipped,
+    FileTable,
+    Found,
+    Indexed,
+    State,
     Unreadable,
     check_known,
     find,
     is_gone,
+    is_under,
+    located,
     lost,
+    places,
     removed,
+    settle,
     shown,
 )
 from robust_qa.kit import language_of
-from rqa_bm25.analysis import stemmed
-from rqa_bm25.index import Index, decoded, key_of, searched
+from rqa_bm25.analysis import analysed, stemmed
+from rqa_bm25.index import Index, add_filtered, decoded, key_of, last_day, searched
 
 _PROGRESS_EVERY = 1000  # passages
 _MOST_DELETED = 0.1  # of all passages on disk; above it the index is rewritten
 _PAGE = 10_000  # passages in one search
 _SAMPLE = 5  # passages that show the language of a document
+_QUICK_FILES = 50  # that `refresh` reads
+_QUICK_BYTES = 2_000_000  # of them together
+_QUICK_REMOVED = 1_000  # files that `refresh` removes
 
 
 def update(
@@ -43,37 +55,76 @@ def update(
     memory: int,
     progress: IndexProgress | None = None,
 ) -> IndexReport:
-    """Update `index` with the files at and under `paths`. `memory` is in megabytes.
+    """Update `index` with the files at and under `paths`, by default those indexed before. `memory` is in megabytes.
 
     If it is interrupted, the index stays unchanged.
 
     Raises BusyError while another process writes, InputError for a path that neither exists nor was indexed, and
-    ConfigError if the folder or the language does not match.
+    ConfigError if the folder or the language does not match. Raises MissingError without paths and without an index.
     """
+    paths = paths or [*map(located, index.table().roots)]
     if index.language() is None:
         check_known(paths, ())
     with index.writing(language) as (engine, damage):
-        stamps = index.stamps(engine)
-        indexed = damage.indexed if damage else tuple(stamps)
-        check_known(paths, indexed)
-        again = map(Path, indexed) if damage else ()
-        found = find(path for path in (*paths, *again) if not is_gone(path))
-        if damage:
-            other = "" if indexed else ". Index your other files again, too"
-            found.skipped.append((str(index.folder), f"it was damaged ({damage.file}), so it is built again{other}"))
-        found.report_kept(stamps)
-        with _transaction(index, engine, memory) as writer:
-            run = _Run(index, writer, stamps, reader, language, found.skipped, progress)
-            run.remove({*removed(stamps, paths, found), *lost(stamps)})
-            run.read(found.files)
-            run.commit(engine)
-        engine.reload()
-        return IndexReport(
-            **run.counts,
-            passages=engine.searcher().num_docs,
-            skipped=tuple(found.skipped),
-            folder=str(index.folder),
+        table = index.table_in(engine)
+        check_known(paths, damage.roots if damage else table.files)
+        given = (*paths, *map(located, damage.roots if damage else ()))
+        there = [path for path in given if not is_gone(path)]
+        without = tuple(
+            name for name in table.without if not any(is_under(shown(path), {Path(name)}) for path in paths)
         )
+        found = find(there, table.states(reader.options), without)
+        run = _Run(index, engine, table, reader, found, places(given), language, progress)
+        if damage:
+            other = "" if damage.roots else ". Index your other files again, too"
+            found.skipped.append((str(index.folder), f"it was damaged ({damage.file}), so it is built again{other}"))
+        found.report_kept(table.indexed())
+        gone = {*removed(table.indexed(), paths, found), *lost(run.unseen)}
+        return run.run(gone, found.files, roots=table.roots_with(there), without=without, memory=memory)
+
+
+def remove(index: Index, paths: Sequence[Path], reader: FileReader, *, memory: int) -> IndexReport:
+    """Remove the files at and under `paths` from `index`, until `update` gets a path at or under these.
+
+    Raises InputError for a path without files in the index.
+    """
+    here = places(paths)
+    with index.writing(index.language() or "none", checked=False) as (engine, _):
+        table = index.table_in(engine)
+        for path in paths:
+            if not any(is_under(file, places([path])) for file in (*table.files, *table.roots)):
+                raise InputError(f"The index holds no file at {path}.", hint="List its files with `rqa index --list`.")
+        run = _Run(index, engine, table, reader, Found(), here, "none", None)
+        gone = [file for file in table.indexed() if is_under(file, here)]
+        roots = [root for root in table.roots if not is_under(root, here)]
+        without = {*table.without, *map(str, here)} if roots else set()
+        return run.run(gone, {}, roots=roots, without=sorted(without), memory=memory)
+
+
+def refresh(index: Index, reader: FileReader, *, memory: int) -> IndexReport:
+    """Update `index` with what changed in the files and folders that were indexed before, if it is little.
+
+    The report counts the files that were left as `pending`. Files below an empty folder, such as an unmounted drive,
+    stay. Raises MissingError if there is no index, BusyError while another process writes.
+    """
+    table = index.table()
+    roots = [path for path in map(located, table.roots) if not is_gone(path)]
+    found = find(roots, table.states(), table.without)
+    here = places(roots)
+    run = _Run(index, None, table, reader, found, here, index.language() or "none", None)
+    gone = [*lost(run.unseen), *(file for file in run.unseen if file in found.not_text)]
+    by_size = sorted(found.files.items(), key=lambda item: item[1][0])[:_QUICK_FILES]
+    totals = accumulate(size for _, (size, *_) in by_size)
+    quick = dict(item for item, total in zip(by_size, totals, strict=True) if total <= _QUICK_BYTES)
+    now = [file for file in gone if is_under(file, here)][:_QUICK_REMOVED]
+    pending = len(found.files) - len(quick) + len(gone) - len(now)
+    if not quick and not now and run.unread.items() <= table.files.items():
+        return IndexReport(unchanged=len(found.unchanged), pending=pending, folder=str(index.folder))
+    with index.writing(index.language() or "none", checked=False) as (engine, _):
+        if index.table_in(engine) != table:  # another process was faster
+            return IndexReport(folder=str(index.folder))
+        run.engine = engine
+        return run.run(now, quick, roots=table.roots, without=table.without, memory=memory, pending=pending)
 
 
 @contextmanager
@@ -96,11 +147,12 @@ class _Run:
     """One transaction: its changes and its report."""
 
     index: Index
-    writer: tantivy.IndexWriter
-    stamps: Mapping[str, str]
+    engine: tantivy.Index | None
+    table: FileTable
     reader: FileReader
+    found: Found
+    within: set[Path]  # what was looked through
     language: str  # of all files, or "auto"
-    skipped: Skipped
     progress: IndexProgress | None
     counts: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(("added", "changed", "removed", "unchanged"), 0)
@@ -108,79 +160,123 @@ class _Run:
     done: int = 0  # files
     total: int = 0  # files
     passages: int = 0
-    fresh: dict[str, str] = field(default_factory=dict)  # stamps of files to read
+    fresh: dict[str, Indexed] = field(default_factory=dict)  # files to read
     dropped: set[str] = field(default_factory=set)  # files whose old passages are deleted
 
-    def remove(self, files: Iterable[str]) -> None:
-        """Remove files from the index."""
-        for file in files:
-            self._drop(file)
-            self.counts["removed"] += 1
+    def __post_init__(self) -> None:
+        found, options = self.found, self.reader.options
+        indexed = self.table.indexed()
+        self.unread = {  # files and folders that are not to be read
+            name: Indexed(found.not_text.get(name), options=options, skipped=((name, why),))
+            for name, why in found.skipped
+            if name not in indexed or name in found.not_text
+        }
+        seen = {*map(shown, found.files), *found.unchanged}
+        self.unseen = [name for name in indexed if name not in seen]
+        self.files = {
+            name: file
+            for name, file in self.table.files.items()
+            if file.passages or name in found.unchanged or not is_under(name, self.within)
+        }
+        for name in found.unchanged:
+            self.counts["unchanged"] += name in indexed
+            found.skipped += self.table.files[name].skipped
 
-    def read(self, paths: Collection[Path]) -> None:
-        """Update the index with each of `paths`."""
-        self.total = len(paths)
-        for path, entries in self.reader.entries_of(self._outdated(paths), self.skipped):
-            self._file(path, entries)
-            self.done += 1
-            self._report()
+    def run(
+        self,
+        gone: Iterable[str],
+        files: Mapping[Path, State],
+        *,
+        roots: Sequence[str],
+        without: Sequence[str],
+        memory: int,
+        pending: int = 0,
+    ) -> IndexReport:
+        """Remove the files that are gone, read `files`, and commit."""
+        assert self.engine is not None
+        with _transaction(self.index, self.engine, memory) as self.writer:
+            for file in gone:
+                self._drop(file)
+                self.counts["removed"] += 1
+            self.files = self.unread | self.files
+            self.total = len(files)
+            for path, entries in self.reader.entries_of(self._outdated(files), self.found.skipped):
+                self._file(path, entries)
+                self._report(1)
+            self._commit(FileTable(self.files, tuple(roots), tuple(without)))
+        self.engine.reload()
+        return IndexReport(
+            **self.counts,
+            passages=sum(file.passages for file in self.files.values()),
+            skipped=tuple(self.found.skipped),
+            folder=str(self.index.folder),
+            pending=pending,
+        )
 
-    def commit(self, engine: tantivy.Index) -> None:
+    def _commit(self, table: FileTable) -> None:
         """Commit if anything changed. Rewrites the index first if too much of it is deleted."""
-        if sum(self.counts.values()) > self.counts["unchanged"]:
-            with self.index.guarded("Writing"):
-                if _must_rewrite(
-                    self.index.folder / "tantivy", engine, self.dropped & self.stamps.keys(), self.passages
-                ):
-                    _rewrite(
-                        engine, self.writer, [file for file in self.stamps if file not in self.dropped], self._report
-                    )
-                self.writer.commit()
+        assert self.engine is not None
+        if table == self.table:
+            return
+        with self.index.guarded("Writing"):
+            old, folder = self.table.indexed(), self.index.folder / "tantivy"
+            if _must_rewrite(folder, self.engine, self.dropped & old.keys(), self.passages):
+                _rewrite(self.engine, self.writer, [file for file in old if file not in self.dropped], self._report)
+            self.index.put_table(self.writer, table)
+            self.writer.commit()
 
-    def _outdated(self, paths: Iterable[Path]) -> Iterator[Path]:
-        """Yield the files that are new or changed, with their stamps in `fresh`."""
-        for path in paths:
+    def _outdated(self, files: Mapping[Path, State]) -> Iterator[Path]:
+        """Yield the files that are new or changed, with what is known of them in `fresh`."""
+        for path, state in files.items():
             file = shown(path)
-            known = self.stamps.get(file)
+            known = self.files.get(file, Indexed())
+            settle(state)
             try:
-                state = self.reader.state(path)
                 stamp = self.reader.stamp(path)
             except OSError as error:  # possibly temporary, so its passages stay
-                stays = ", so its old passages stay in the index and still answer" if known else ""
-                self.skipped.append((file, f"it cannot be opened: {error.strerror}{stays}"))
-            else:
-                if not stamp or stamp != known:
-                    self.fresh[file] = f"{stamp} {state}"
-                    yield path
-                    continue
+                stays = ", so its old passages stay in the index and still answer" if known.passages else ""
+                self.found.skipped.append((file, f"it cannot be opened: {error.strerror}{stays}"))
+                self.files[file] = replace(known, state=None, skipped=(self.found.skipped[-1],))
+                self._report(1)
+                continue
+            options = self.reader.options
+            if stamp and stamp == known.stamp and known.passages and (known.options == options or not known.skipped):
                 self.counts["unchanged"] += 1
-            self.done += 1
-            self._report()
+                self.files[file] = replace(known, state=state, options=options)
+                self._report(1)
+            else:
+                self.fresh[file] = Indexed(state, stamp, options)
+                yield path
 
     def _file(self, path: Path, entries: Iterable[Entry]) -> None:
         """Update one file. Removes it from the index if it cannot be read completely."""
-        file = shown(path)
-        known = self.stamps.get(file)
+        file, skipped = shown(path), self.found.skipped
+        known = self.files.get(file, Indexed()).passages > 0
         if known:
             self._drop(file)
-        before = self.passages
+        fresh, before, noted = self.fresh[file], self.passages, len(skipped)
         try:
-            self._add(file, entries, self.fresh.pop(file))
+            self._add(file, entries)
             reason = "it has no text"
         except (OSError, Unreadable) as error:
             self._drop(file)
             self.passages = before
             reason = str(error)
-        if self.passages > before:
+            if isinstance(error, OSError):
+                fresh = replace(fresh, state=None)  # possibly temporary
+        count = self.passages - before
+        if count:
             self.counts["changed" if known else "added"] += 1
         else:
-            self.counts["removed"] += known is not None
-            self.skipped.append((file, reason))
+            self.counts["removed"] += known
+            skipped.append((file, reason))
+        self.files[file] = replace(fresh, passages=count, skipped=tuple(skipped[noted:]))
 
-    def _add(self, file: str, entries: Iterable[Entry], stamp: str) -> None:
-        for each, language in (
-            _in_languages(entries) if self.language == "auto" else zip(entries, repeat(self.language))
-        ):
+    def _add(self, file: str, entries: Iterable[Entry]) -> None:
+        state = self.fresh[file].state
+        changed = datetime.fromtimestamp(state[1] / 1e9, UTC).date().isoformat() if state else ""
+        known = _in_languages(entries) if self.language == "auto" else zip(entries, repeat(self.language))
+        for each, language in known:
             title, text = each.title, each.text
             entry = tantivy.Document(
                 file=file, key=key_of(title, text).hex(), language=language, words=searched(title, text, language)
@@ -192,12 +288,10 @@ class _Run:
                 entry.add_bytes("source", _bytes(each.source))
             if each.date:
                 entry.add_bytes("date", _bytes(each.date))
+            entry.add_bytes("day", (each.date or changed).encode())
             if each.place:
                 entry.add_bytes("place", _bytes(each.place))
-            if stamp:
-                entry.add_bytes("stamp", stamp.encode())
-                entry.add_boolean("first", True)
-                stamp = ""
+            add_filtered(entry, file, analysed(title, language), last_day(each.date or changed))
             with self.index.guarded("Writing"):
                 self.writer.add_document(entry)
             self.passages += 1
@@ -206,10 +300,12 @@ class _Run:
 
     def _drop(self, file: str) -> None:
         self.dropped.add(file)
+        self.files.pop(file, None)
         with self.index.guarded("Writing"):
             self.writer.delete_documents_by_term("file", file)
 
-    def _report(self) -> None:
+    def _report(self, files: int = 0) -> None:
+        self.done += files
         if self.progress:
             self.progress(self.done, self.total, self.passages)
 
@@ -251,10 +347,9 @@ def _rewrite(
             passage = searcher.doc(address)
             title, text = decoded(passage, "title"), decoded(passage, "text")
             language = str(passage.get_first("language"))
-            passage.add_text("words", searched(title, text, language))  # not stored, like `key` and `first`
+            passage.add_text("words", searched(title, text, language))  # not stored, like `key`
             passage.add_text("key", key_of(title, text).hex())
-            if passage.get_first("stamp"):
-                passage.add_boolean("first", True)
+            add_filtered(passage, file, analysed(title, language), last_day(decoded(passage, "day")))
             writer.add_document(passage)
             done += 1
             if done % _PROGRESS_EVERY == 0:

@@ -13,8 +13,8 @@ from robust_qa.kit import data_dir
 
 if TYPE_CHECKING:
     from robust_qa import IndexProgress, IndexReport, Passage
-    from robust_qa.documents import FileReader
-    from rqa_bm25.index import Index
+    from robust_qa.documents import FileReader, Indexed
+    from rqa_bm25.index import Filter, Index
 
 Language = Literal[
     "auto",
@@ -59,6 +59,11 @@ class Bm25:
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
         file_seconds: Annotated[int, Meta(ge=1)] = 30  # to read a file, and two more for each megabyte
         encoding: str = ""  # of text files, such as "cp1251"; "": detected
+        within: str = ""  # search only the files at or under this path
+        types: str = ""  # search only files with these suffixes, as in "pdf,docx"
+        # search only documents of this date or later; a document without a date has that of its file's last change
+        since: Annotated[str, Meta(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?)?$")] = ""
+        title: str = ""  # search only passages whose title has these words
         file_dates: bool = False  # a document that states no date has the date of its file's last change
         # memory for indexing in megabytes; when it is full, it is written to disk
         writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
@@ -75,10 +80,20 @@ class Bm25:
         `query` may be any text. Searches the newest commit, even while another process writes. Safe to call from
         several threads. Raises MissingError if there is no index or it is empty.
         """
-        return self._marked(self._index.search(query, k))
+        return self._marked(self._index.search(query, k, self._only))
 
     def _marked(self, passages: list[Passage]) -> list[Passage]:
         return self._index.marked(passages, self._reader)
+
+    @property
+    def _only(self) -> Filter:
+        from robust_qa.documents import places
+        from rqa_bm25.index import Filter
+
+        options = self._options
+        within = [*map(str, sorted(places([Path(options.within).absolute()])))] if options.within else []
+        types = [each.strip().removeprefix(".").lower() for each in options.types.split(",")]
+        return Filter(tuple(within), tuple(filter(None, types)), options.since, options.title)
 
     @property
     def _reader(self) -> FileReader:
@@ -94,7 +109,7 @@ class Bm25:
         )
 
     def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
-        """Update the index with the files at and under `paths`, in one transaction.
+        """Update the index with the files at and under `paths`, by default those indexed before, in one transaction.
 
         Files elsewhere stay in the index until they are deleted.
         Raises BusyError while another process writes, InputError if a path does not exist and was never indexed.
@@ -109,6 +124,25 @@ class Bm25:
             memory=self._options.writer_memory,
             progress=progress,
         )
+
+    def remove(self, paths: Sequence[Path]) -> IndexReport:
+        """Remove the files at and under `paths` from the index. Raises InputError if it holds none there."""
+        from rqa_bm25.indexing import remove
+
+        return remove(self._index, paths, self._reader, memory=self._options.writer_memory)
+
+    def files(self) -> dict[str, Indexed]:
+        """Return what the index keeps of each file, by name. Raises MissingError if there is no index."""
+        return self._index.table().files
+
+    def refresh(self) -> IndexReport:
+        """Update the index with what changed in the files and folders indexed before, if that is quick.
+
+        Raises MissingError if there is no index, BusyError while another process writes.
+        """
+        from rqa_bm25.indexing import refresh
+
+        return refresh(self._index, self._reader, memory=self._options.writer_memory)
 
     def fingerprint(self) -> str:
         """Return the name of the newest commit."""

@@ -69,15 +69,22 @@ class Vectors:
         """Return the keys of all passages that have a vector."""
         return set(self._records["key"].tolist()) if len(self) else set()
 
-    def nearest(self, query: Floats, n: int) -> list[bytes]:
-        """Return the keys of the `n` vectors with the highest cosine to `query`, a unit vector; best first."""
+    def nearest(self, query: Floats, n: int, among: Set[bytes] | None = None) -> list[bytes]:
+        """Return the keys of the `n` vectors with the highest cosine to `query`, a unit vector; best first.
+
+        `among`: the keys that may be returned, None for all.
+        """
         best = np.empty(0, np.float32)
         places = np.empty(0, np.int64)
         for start in range(0, len(self), _BLOCK):
             block = self._records[start : start + _BLOCK]
             scores = (block["vector"].astype(np.float32) @ query) * block["scale"]
+            numbers = np.arange(start, start + len(block))
+            if among is not None:
+                left = np.fromiter((key in among for key in block["key"].tolist()), bool, len(block))
+                scores, numbers = scores[left], numbers[left]
             best = np.concatenate([best, scores])
-            places = np.concatenate([places, np.arange(start, start + len(block))])
+            places = np.concatenate([places, numbers])
             if len(best) > n:
                 kept = np.argpartition(-best, n - 1)[:n]
                 best, places = best[kept], places[kept]

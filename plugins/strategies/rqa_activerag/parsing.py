@@ -13,6 +13,7 @@ from typing import Any
 
 from robust_qa.kit import (
     Labels,
+    answer_line,
     final_answer,
     in_either_form,
     named_documents,
@@ -118,5 +119,5 @@ def _text_form(reply: str) -> dict[str, Any] | None:
 
 
 def _answer(value: object) -> str:
-    text = one_line(value)
+    text = answer_line(value)
     return "" if says_unknown(text) else text

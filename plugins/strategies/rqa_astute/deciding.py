@@ -49,7 +49,12 @@ def combined(answer: str, positions: Sequence[Position]) -> list[Position]:
 
 
 def completed(verdict: Verdict) -> Verdict:
-    """Complete the answer of a reply that was cut from a group's answer that begins with it."""
+    """Complete the answer of a reply that was cut from a group's answer that begins with it.
+
+    Without an answer, the group in which it was cut is left out: its own answer may be incomplete.
+    """
+    if not verdict.answer and len(verdict.groups) > 1 and verdict.groups[-1].confidence is None:
+        return dataclasses.replace(verdict, groups=verdict.groups[:-1])
     whole = [group.answer for group in verdict.groups if verdict.answer and group.answer.startswith(verdict.answer)]
     return dataclasses.replace(verdict, answer=min(whole, key=len, default=verdict.answer))
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from robust_qa.kit import (
     UNKNOWN,
     Labels,
+    answer_line,
     between,
+    contains_words,
     declines,
     in_either_form,
     named_documents,
@@ -34,8 +36,14 @@ _VERDICT = Labels(
     whole="answer",
 )
 _DOCUMENTS = Labels(
-    lines=("documents",), texts=("text",), inside=("documents", "text"), heading="(?:new )?document", whole="text"
+    lines=("documents", "source"),
+    texts=("text", "summary"),
+    inside=("documents", "source", "text", "summary"),
+    heading="(?:new |consolidated )?(?:document|group|cluster)",
+    whole="text",
 )
+# Where a consolidated document names its sources at its end: "(Sources: documents 1 and 3)".
+_AT_END = re.compile(r"(?:[(\[]\s*|[.!?]\s+)(?:sources?|from|(?:original )?documents?)\b([^.]*\d[^.]*)\Z", re.I)
 _PASSAGES = Labels(texts=("text",), inside=("text",), heading="passage", whole="text")
 _AMOUNT = re.compile(r"(\d{1,9}(?:[.,]\d+)?)\s*(?:(%)|(?:/|out of)\s*(\d{1,9}))?")
 _DEGREES = {"very high": 0.95, "very low": 0.1, "certain": 1.0, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
@@ -105,11 +113,17 @@ def parse_consolidation(reply: str, size: int) -> list[Consolidated] | None:
         return []
     parts, end = _DOCUMENTS.parse(reply)
     parts = _dicts(listed) or parts or [found for found in parse_objects(reply) if "text" in found]
-    documents = [
-        Consolidated(one_line(part.get("text")), *named_documents(part.get("documents"), size))
-        for part in parts or ([end] if end else [])
-    ]
+    documents = [_consolidated(part, size) for part in parts or ([end] if end else [])]
     return [document for document in documents if document.text] or None
+
+
+def _consolidated(part: Mapping[str, Any], size: int) -> Consolidated:
+    """Return one document of D_j. Its sources may be documents, an origin with numbers, or the end of its text."""
+    text, origin = one_line(part.get("text") or part.get("summary")), part.get("source")
+    named = part.get("documents") or (origin if re.search(r"\d", str(origin)) else None)
+    if named is None and (at_end := _AT_END.search(text)):
+        text, named = text[: at_end.start() + (at_end[0][0] in ".!?")].rstrip(), at_end[1]
+    return Consolidated(text, *named_documents(named, size))
 
 
 def parse_verdict(reply: str, size: int, *, structured: bool) -> Verdict | None:
@@ -170,8 +184,17 @@ def _json_form(reply: str, size: int) -> Verdict | None:
 
 
 def _text_form(reply: str, size: int) -> Verdict | None:
-    groups, end = _VERDICT.parse(reply)
-    verdict = _verdict(groups, end, size)
+    parts, end = _VERDICT.parse(reply)
+    verdict = _verdict(parts, end, size)
+    found = verdict.groups
+    if verdict.answer and not any(
+        group.documents and (group.answer or group.summary) for group in found
+    ):  # the paper asks for documents instead of groups
+        new = parse_consolidation(reply, size) or []
+        found = tuple(Group(one.documents, "", None, one.text, one.removed) for one in new) or found
+    held = (not group.answer and contains_words(verdict.answer, group.summary) for group in found)
+    groups = [replace(group, answer=verdict.answer) if h else group for group, h in zip(found, held, strict=True)]
+    verdict = replace(verdict, groups=tuple(groups))
     return verdict if between(reply, "ANSWER") and verdict.answer else _of_use(verdict)
 
 
@@ -184,12 +207,12 @@ def _of_use(verdict: Verdict) -> Verdict | None:
 def _verdict(parts: Sequence[Mapping[str, Any]], end: Mapping[str, Any], size: int) -> Verdict:
     sure = confidences([part.get("confidence") for part in parts])
     groups = tuple(_group(part, size, share) for part, share in zip(parts, sure, strict=True))
-    return Verdict(groups, one_line(end.get("answer")), one_line(end.get("reason")))
+    return Verdict(groups, answer_line(end.get("answer")), one_line(end.get("reason")))
 
 
 def _group(part: Mapping[str, Any], size: int, confidence: float | None) -> Group:
     documents, removed = named_documents(part.get("documents"), size)
-    answer = one_line(part.get("answer"))
+    answer = answer_line(part.get("answer"))
     answer = "" if says_unknown(answer) else answer
     return Group(documents, answer, confidence, one_line(part.get("summary")), removed)
 

@@ -58,6 +58,9 @@ class Crag:
         # who writes keywords for a search: reader (a language model), words (rules), off (nobody), auto (the reader if
         # it is a language model, else the rules)
         rewrite: Literal["auto", "reader", "words", "off"] = "auto"
+        rewrite_reader: str | None = (
+            None  # reader that writes the keywords, such as a cheaper one; default: the answer's
+        )
         refine: bool = True  # cut passages into strips; false: pass them on whole (Table 3)
         select: bool = True  # select paragraphs of pages; false: pass on all (Table 3)
         # leave out an action (Table 2), or give every question the same one (Table 11): without-correct,
@@ -79,13 +82,15 @@ class Crag:
         self.prompter = Prompter(Path(__file__).with_name("prompts"), options)
         self.hands_to = (options.then, _MEMORY) if options.without_search == "memory" else (options.then,)
         self.scored_by = (options.evaluator,) if options.evaluator else ()
-        if options.rewrite == "reader":
+        self.read_by = (options.rewrite_reader,) if options.rewrite_reader else ()
+        if options.rewrite == "reader" and options.rewrite_reader is None:
             self.needs |= {"generate"}
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Answer with Algorithm 1 and the strategy `then` as generator. Abstains without knowledge to answer from.
 
-        After a search without results, `then` gets no passages, as in the paper.
+        After a search without results, `then` gets no passages, as in the paper. It answers all the same if it has
+        `abstain = false`.
         """
         found = await self._corrected(question, toolbox)
         if found.passages or (found.empty_search and self.options.without_search == "abstain"):
@@ -206,9 +211,11 @@ class Crag:
         how = self.options.rewrite
         if how == "off":
             return question
-        if how == "reader" or (how == "auto" and toolbox.generative):
+        reader = self.options.rewrite_reader
+        if how == "reader" or (how == "auto" and (reader or toolbox.generative)):
             try:
-                reply = await self.prompter.ask(toolbox, "rewrite", fields={"question": fenced(question)})
+                fields = {"question": fenced(question)}
+                reply = await self.prompter.ask(toolbox, "rewrite", fields=fields, reader=reader)
                 if query := keywords.parsed(reply.text):
                     return query
                 lacking = "no keywords can be read from the reply"

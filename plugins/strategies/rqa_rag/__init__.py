@@ -32,10 +32,13 @@ class Rag:
         self.prompt = load_prompts(overrides=options.prompts)["read"] if options.prompts else None
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
-        """Retrieve, then read. Abstains if nothing is found or the reader finds no sure answer."""
+        """Retrieve, then read. Abstains if nothing is found or the reader finds no sure answer.
+
+        With `abstain = false`, a language model is asked even without passages.
+        """
         options = self.options
         passages = await toolbox.retrieve(question)
-        if not passages:
+        if not passages and (options.abstain or not toolbox.generative):
             return Answer(None, reason="No passage was found for the question.")
         reading = await toolbox.read(
             question,
@@ -49,7 +52,8 @@ class Rag:
         if reading.text is None:
             absent = "The passages do not hold an answer." if toolbox.generative else "Not sure of an answer."
             reason = reading.reason or absent
-            return Answer(None, conflicts=positions(reading, passages), reason=reason)
+            guess = next((position(rival, passages) for rival in reading.rivals), None)
+            return Answer(None, conflicts=positions(reading, passages), reason=reason, best_guess=guess)
         citations = cite_reading(reading, passages)
         return Answer(reading.text, reading.score, citations, positions(reading, passages))
 
@@ -59,6 +63,9 @@ def positions(reading: Reading, passages: Sequence[Passage]) -> tuple[Position, 
     sides = reading.rivals if reading.text is None else (reading, *reading.rivals)
     if len(sides) < 2:
         return ()
-    return tuple(
-        Position(side.text or "", side.score, cite_reading(side, passages), chosen=side is reading) for side in sides
-    )
+    return tuple(position(side, passages, chosen=side is reading) for side in sides)
+
+
+def position(side: Reading, passages: Sequence[Passage], *, chosen: bool = False) -> Position:
+    """Return one side with its sources."""
+    return Position(side.text or "", side.score, cite_reading(side, passages), chosen)

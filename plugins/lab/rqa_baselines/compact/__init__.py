@@ -44,7 +44,7 @@ class CompAct:
         """Answer in at most k / segment + 1 calls for k passages.
 
         Cites the compressed passages that contain the answer. Abstains if no passage is found, the summary is empty, or
-        the reader finds no answer.
+        the reader finds no answer; with `abstain = false`, the reader answers without a summary.
         """
         passages = await toolbox.retrieve(question)
         summary, seen, summaries = "", 0, list[str]()
@@ -59,10 +59,10 @@ class CompAct:
                 toolbox.note(f"the evidence is complete after {seen} of {len(passages)} passages")
                 break
         details = {"summaries": summaries, "passages_read": seen}
-        if not summary:
+        if not summary and self.agent.abstain:
             reason = "Nothing in the passages bears on the question." if passages else "No passage was found."
             return Answer(None, reason=reason, details=details)
-        reading = await self.agent.read(toolbox, question, [Passage(summary, id="summary")])
+        reading = await self.agent.read(toolbox, question, [Passage(summary, id="summary")] if summary else [])
         if reading.text is None:
             reason = reading.reason or "The compressed passages do not hold an answer."
             return Answer(None, reason=reason, details=details)

@@ -41,7 +41,7 @@ class ContextFiltering:
         """Answer in 2 calls, or 3 with a generated passage; fewer if no passage is left.
 
         A reply that names no document, and does not say that none helps, filters nothing. Abstains if no passage is
-        left or the reader finds no answer.
+        left or the reader finds no answer; with `abstain = false`, the reader answers without passages.
         """
         import asyncio
 
@@ -49,16 +49,16 @@ class ContextFiltering:
             retrieving = both.create_task(toolbox.retrieve(question))
             writing = both.create_task(self.agent.remember(toolbox)) if self.generated else None
         pool = [*retrieving.result(), *(writing.result() if writing else [])]
-        if not pool:
+        if not pool and self.agent.abstain:
             return Answer(None, reason="No passage was found for the question.", details={"kept": []})
-        reply = await self.agent.ask(toolbox, "filter", pool, wrong=self.wrong)
+        reply = await self.agent.ask(toolbox, "filter", pool, wrong=self.wrong) if pool else "none"
         named = documents_line(reply) or reply
         numbered = self.agent.numbered(toolbox, pool)
         kept = numbers(named, len(pool))
         if not kept and not _NONE.match(named):
             toolbox.note("the reply names no documents; all of them are read", reply=reply)
             kept = tuple(range(1, len(pool) + 1))
-        if not kept:
+        if not kept and self.agent.abstain:
             return Answer(None, reason="None of the passages helps to answer the question.", details={"kept": []})
         chosen = [numbered[number - 1] for number in kept]
         left = [passage for passage in pool if passage in chosen]  # in order of relevance

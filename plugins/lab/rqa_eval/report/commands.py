@@ -142,13 +142,11 @@ def inconsistency(
 
     form = form or _form(out)
     run = Run.load(folder)
-    if pool and metric:
-        raise click.UsageError("--pool always compares by accuracy. Leave out --metric.")
     _check_known(run, "set", set_name, [known.name for known in run.plan.sets])
     _check_known(run, "condition", condition, run.plan.conditions)
     conditions = run.plan.conditions
     chosen = Selection(pool, set_name, condition or (conditions[0] if conditions else None), metric, least, longest)
-    found = Disagreement(run.name, metric or run.correctness, chosen, members(run, chosen))
+    found = Disagreement(run.name, metric or ("accuracy" if pool else run.correctness), chosen, members(run, chosen))
     shown: dict[str, Callable[[], Iterable[str]]] = {
         "terminal": lambda: terminal_text(found.tables(), out),
         "html": lambda: disagreement_page(found),

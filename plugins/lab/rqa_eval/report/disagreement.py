@@ -153,7 +153,7 @@ class Disagreement:
     def _notes(self) -> Iterator[str]:
         chosen = self.chosen
         of = "".join(f", {part}" for part in (chosen.set, explained(chosen.condition or "")) if part)
-        right = "it contains a gold answer" if chosen.pool else f"{self.metric} is at least {chosen.least:g}"
+        right = f"{self.metric} is at least {chosen.least:g}"
         yield f"{counted(self.members.asked, 'question')}{of}. An answer is right if {right}."
         for why, count in self.members.unused.items():
             yield f"Not used: questions {why} ({count:,})."

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
-from robust_qa import InputError
+from robust_qa import Answer, InputError, Outcome
 from robust_qa.kit import normalise, words
 
-from ..relevance import contains_words
+from ..metrics import METRICS, reads_text
 from .inconsistency import Outcomes, Questions, questions
 from .rows import Asked, Row, Rows
 from .runs import Run
@@ -24,7 +24,8 @@ class Selection:
     `pool`: the ensemble whose retrievers are the members, with the ensemble itself as the last one; None: the
     strategies are the members.
     `set`: None for all sets.
-    `metric`, `least`: an answer is right if the metric (None: Run.correctness) is at least this value.
+    `metric`, `least`: an answer is right if the metric (None: Run.correctness) is at least this value. The answers of a
+    pool can have any metric that reads only the text.
     `longest`: Eq. 4 excludes questions with an answer of more words; None for no limit.
     """
 
@@ -68,7 +69,7 @@ class _Reply:
 
 def members(run: Run, chosen: Selection) -> Members:
     """Return the members of a run and their answers. Raises InputError if there are fewer than two members."""
-    names, replies_of = _pool(run, chosen.pool) if chosen.pool else _strategies(run, chosen)
+    names, replies_of = _pool(run, chosen.pool, chosen) if chosen.pool else _strategies(run, chosen)
     pool = len(names) - (chosen.pool is not None)
     if pool < 2:
         found = f"only one member, {names[0]}" if pool else "no member"
@@ -142,7 +143,7 @@ def _texts(asked: Asked) -> tuple[str, ...] | None:
     return tuple(f"{passage.title}\n{passage.text}" for passage in asked.passages)
 
 
-def _pool(run: Run, ensemble: str) -> tuple[list[str], _Replies]:
+def _pool(run: Run, ensemble: str, chosen: Selection) -> tuple[list[str], _Replies]:
     """Return the retrievers in the details of an ensemble's answers, which have the format of `eor`, and itself."""
     if ensemble not in run.results:
         raise InputError(f"{run.folder} has no strategy {ensemble!r}. It has: {', '.join(run.results)}.")
@@ -155,9 +156,17 @@ def _pool(run: Run, ensemble: str) -> tuple[list[str], _Replies]:
         entries = _objects(details(row).get("retrievers"))
         return {name: one for one in entries if isinstance(name := one.get("retriever"), str)}
 
+    by_text = {
+        metric.name: cast(Callable[[Outcome], float | None], metric.measure) for metric in METRICS if reads_text(metric)
+    }
+    if (name := chosen.metric or "accuracy") not in by_text:
+        raise InputError(f"A pool cannot be compared by {name!r}. Choose from: {', '.join(by_text)}.")
+    measure = by_text[name]
+
     def reply(row: Row, answer: str | None, read: Sequence[str], *, failed: bool) -> _Reply:
-        correct = answer is not None and all(contains_words(answer, fact) for fact in row.asked.gold)
-        return _Reply(answer, correct, tuple(read), failed)
+        gold = tuple(map(tuple, row.asked.gold))
+        score = measure(Outcome(row.asked.question, gold, Answer(answer)))
+        return _Reply(answer, None if score is None else score >= chosen.least, tuple(read), failed)
 
     def replies(row: Row) -> list[_Reply | None]:
         passages = [f"{p.get('title', '')}\n{p.get('text', '')}" for p in _objects(details(row).get("passages"))]

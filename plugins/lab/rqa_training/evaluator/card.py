@@ -37,7 +37,7 @@ def card(
     details = f"from {origin}, with weights in {quantization}{files and f', trained on {files}'}"
     section = made(command, details, history(Path(origin), "That checkpoint"))
     thresholds = (
-        "Not calibrated: `rqa evaluator calibrate` chooses thresholds."
+        "Not calibrated: `rqa train thresholds` chooses thresholds."
         if settings.upper is None
         else f"Thresholds: upper {settings.upper:g}, lower {settings.lower:g}."
     )

@@ -1,4 +1,4 @@
-"""`rqa evaluator`: convert checkpoints and choose thresholds."""
+"""`rqa evaluator convert` and `rqa train thresholds`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PRESETS = ("popqa", "pubqa", "arc", "bio")
 
 @click.group()
 def evaluator() -> None:
-    """Convert evaluator checkpoints and calibrate thresholds."""
+    """Convert evaluator checkpoints."""
 
 
 @evaluator.command("convert", epilog="Example: rqa evaluator convert castorini/monot5-base-msmarco my-judge")
@@ -105,13 +105,13 @@ def convert(
     if loaded.settings.upper is None:
         click.echo(
             "The model has no thresholds, so crag uses those of the paper's model. "
-            "Choose your own with `rqa evaluator calibrate questions.jsonl --evaluator t5`.",
+            "Choose your own with `rqa train thresholds questions.jsonl --evaluator t5`.",
             err=True,
         )
     click.echo(f"[evaluator.t5]\nmodel = {json.dumps(str(out.resolve()), ensure_ascii=False)}")
 
 
-@evaluator.command("calibrate", epilog="Example: rqa evaluator calibrate questions.jsonl")
+@click.command("thresholds", epilog="Example: rqa train thresholds popqa.jsonl nq.jsonl")
 @click.argument("data", nargs=-1, type=FILE)
 @click.option("--evaluator", "name", metavar="NAME", help="Evaluator. Default: the strategy's, or the configured one.")
 @click.option("--preset", type=click.Choice(_PRESETS), help="Thresholds of the CRAG paper for a data set.")
@@ -132,7 +132,7 @@ def convert(
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object that includes the curve.")
 @click.pass_obj
-def calibrate(
+def calibrate_thresholds(
     run: Run,
     /,
     *,
@@ -144,11 +144,11 @@ def calibrate(
     by: str,
     as_json: bool,
 ) -> None:
-    """Choose thresholds for CRAG's actions on the questions in the JSONL files DATA.
+    """Choose thresholds for CRAG's actions on the questions in the JSONL files DATA, for each file its own.
 
     A line is {"question", "answers", "passages"}, where passages that contain an answer are relevant. Or it is a pair
     {"question", "passage", "label"} with label 1 or -1. The best score of a question decides its action. The curve
-    goes to stderr, the configuration to stdout. Use --preset without DATA to print a preset.
+    and the share of each action go to stderr, the configuration to stdout. Use --preset without DATA to print a preset.
     """
     from . import answering, thresholds
     from .rows import judgeable, read_rows
@@ -158,38 +158,52 @@ def calibrate(
     if preset and by != "action":
         raise click.UsageError("Use either --preset or --by answers, not both.")
     table = run.load_config().table("strategy", strategy).values
-    _check_options(run, strategy, table, {"upper", "lower"} if by == "action" else {"upper", "lower", "ablation"})
+    plugin = str(table["plugin"].value) if "plugin" in table else strategy
+    _check_options(run, strategy, plugin, {"upper", "lower"} if by == "action" else {"upper", "lower", "ablation"})
     name = name or (str(table["evaluator"].value) if "evaluator" in table else None)
-    questions = judgeable(read_rows(data)) if data else []
-    if by == "answers":  # before any call
-        answering.require_answers(questions)
-    elif data and not preset:
-        thresholds.require_both([any(c.relevant for c in one.candidates) for one in questions])
-    judged = _judge(run, questions, name) if data else []
-    result: dict[str, Any] = {}
-    if preset:
-        upper, lower = thresholds.PRESETS[preset]
-    elif by == "answers":
-        by_action = answering.answer_by_action(run, strategy, name, questions, [one.best for one in judged])
-        upper, lower, right = answering.choose(by_action)
-        result = {"answers": {"right": right, "right_if_always": answering.accuracies(by_action)}}
-    else:
-        upper, lower = thresholds.choose(judged, ambiguous=ambiguous)
-    result |= {"upper": upper, "lower": lower}
-    if judged:
-        result |= {"evaluator": name, **_measure(judged, upper, lower)}
-    if as_json:
-        click.echo(json.dumps(result))
-        return
-    if judged:
+    sets = {path.stem: judgeable(read_rows([path])) for path in data} or {"": []}
+    for questions in sets.values():  # before any call
+        if by == "answers":
+            answering.require_answers(questions)
+        elif data and not preset:
+            thresholds.require_both([any(c.relevant for c in one.candidates) for one in questions])
+    for of, questions in sets.items():
+        result: dict[str, Any] = {"set": of} if len(sets) > 1 else {}
+        judged = _judge(run, questions, name) if questions else []
+        if preset:
+            upper, lower = thresholds.PRESETS[preset]
+        elif by == "answers":
+            by_action = answering.answer_by_action(run, strategy, name, questions, [one.best for one in judged])
+            upper, lower, right = answering.choose(by_action)
+            result["answers"] = {"right": right, "right_if_always": answering.accuracies(by_action)}
+        else:
+            upper, lower = thresholds.choose(judged, ambiguous=ambiguous)
+        result |= {"upper": upper, "lower": lower}
+        result |= {"evaluator": name, **_measure(judged, upper, lower)} if judged else {}
+        if as_json:
+            click.echo(json.dumps(result))
+        else:
+            values = {"plugin": plugin} if len(sets) > 1 else {}
+            values |= {"evaluator": name} if name else {}
+            comment = f"{preset}, as in the CRAG paper" if preset else f"chosen on {len(judged)} questions"
+            _print(result, f"{strategy}-{of}" if len(sets) > 1 else strategy, comment, values)
+    if not as_json:
+        _note_existing_table(run, strategy, table)
+
+
+def _print(result: dict[str, Any], strategy: str, comment: str, values: dict[str, Any]) -> None:
+    """Print the curve to stderr, and the table of the strategy to stdout."""
+    if "curve" in result:
         _print_curve(result)
     if "answers" in result:
         _print_answers(result["answers"])
-    comment = f"# {preset}, as in the CRAG paper\n" if preset else f"# chosen on {len(judged)} questions\n"
-    judge = f"evaluator = {json.dumps(name, ensure_ascii=False)}\n" if name else ""
-    key = strategy if re.fullmatch(r"[\w-]+", strategy, re.ASCII) else json.dumps(strategy, ensure_ascii=False)
-    click.echo(f"[strategy.{key}]\n{comment}{judge}upper = {upper}\nlower = {lower}")
-    _note_existing_table(run, strategy, table)
+    click.echo(f"[strategy.{_key(strategy)}]\n# {comment}")
+    for key, value in {**values, "upper": result["upper"], "lower": result["lower"]}.items():
+        click.echo(f"{key} = {json.dumps(value, ensure_ascii=False)}")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else json.dumps(name, ensure_ascii=False)
 
 
 def _measure(judged: Sequence[Judged], upper: float, lower: float) -> dict[str, Any]:
@@ -197,6 +211,7 @@ def _measure(judged: Sequence[Judged], upper: float, lower: float) -> dict[str, 
     from . import thresholds
 
     accuracy, share = thresholds.action_accuracy(judged, upper, lower)
+    correct = sum(one.best >= upper for one in judged) / len(judged)
     both = len({one.answerable for one in judged}) == 2
     single = thresholds.single(judged) if both else None
     points = thresholds.curve(judged, sorted({*thresholds.steps(judged), upper, lower, *(single or ())[:1]}))
@@ -204,16 +219,17 @@ def _measure(judged: Sequence[Judged], upper: float, lower: float) -> dict[str, 
         "questions": len(judged),
         "accuracy": accuracy if share < 1 else None,
         "ambiguous": share,
+        "correct": correct,
+        "incorrect": 1 - share - correct,
         "always_correct": sum(one.answerable for one in judged) / len(judged),
         "single": {"threshold": single[0], "accuracy": single[1]} if single else None,
         "curve": [dataclasses.asdict(point) for point in points],
     }
 
 
-def _check_options(run: Run, strategy: str, table: Mapping[str, Any], needed: set[str]) -> None:
+def _check_options(run: Run, strategy: str, plugin: str, needed: set[str]) -> None:
     """Raise ConfigError unless the strategy exists and has the options `needed`."""
-    plugin = table["plugin"].value if "plugin" in table else strategy
-    options = run.host.find("strategy", str(plugin)).options
+    options = run.host.find("strategy", plugin).options
     missing = needed - {field.name for field in dataclasses.fields(options)} if options else needed
     if missing:
         raise ConfigError(
@@ -246,10 +262,11 @@ def _print_curve(result: dict[str, Any]) -> None:
             err=True,
         )
     accuracy, single = result["accuracy"], result["single"]
-    right = "" if accuracy is None else f"{100 * accuracy:.1f} % right actions if not Ambiguous, "
+    right = "" if accuracy is None else f"{100 * accuracy:.1f} % right actions if not Ambiguous; "
     one = "" if single is None else f"one threshold at {single['threshold']:g}: {100 * single['accuracy']:.1f} %; "
     click.echo(
-        f"{result['questions']} questions: {right}{100 * result['ambiguous']:.1f} % Ambiguous; {one}"
+        f"{result['questions']} questions: {100 * result['correct']:.1f} % Correct, {100 * result['ambiguous']:.1f} % "
+        f"Ambiguous, {100 * result['incorrect']:.1f} % Incorrect; {right}{one}"
         f"always Correct: {100 * result['always_correct']:.1f} %",
         err=True,
     )

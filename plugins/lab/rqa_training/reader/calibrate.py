@@ -22,6 +22,7 @@ from rqa_embedded.evidence import Evidence, find_evidence, find_parts, passage_f
 from rqa_embedded.spans import text_of
 
 from ..metrics import f1
+from .documents import Group
 from .neighbours import Neighbours
 from .rows import Row
 
@@ -32,6 +33,7 @@ RIGHT_SHARE = 0.75  # of the asserted answers: three of four are right
 CORRECT = 2 / 3  # share of answerable questions at the score `upper`
 INCORRECT = 0.75  # share of unanswerable questions at the score `lower`
 MIN_ROWS = 10  # with fewer held-out rows nothing is calibrated
+PASSAGES = 10  # of a question over documents
 _OTHERS = 5  # passages in addition to a row's own
 _MAX_ANSWERABLE = 0.9  # with a higher share, unanswerable questions are added
 _RIGHT = 0.5  # F1 of a right answer
@@ -40,7 +42,13 @@ _PENALTY = 1e-3  # of the squared weights of relevance
 
 def uncalibrated(length: int, stride: int) -> Settings:
     """Return settings that use only the margin and never abstain."""
-    return Settings(length, stride, relevance=(0.0, 1.0, 0.0, 0.0), answer=(0.0, 1.0, 0.0), threshold=0.0)
+    return Settings(
+        length,
+        stride,
+        relevance=(0.0, 1.0, 0.0, 0.0, 0.0),
+        answer=(0.0, 1.0, 0.0),
+        threshold=0.0,
+    )
 
 
 def settings_before(base: Path | None) -> Settings:
@@ -51,21 +59,23 @@ def settings_before(base: Path | None) -> Settings:
 
 
 class Retrieved(NamedTuple):
-    """A row's question with its own passage and others that a retriever would return."""
+    """A row's question with passages that a retriever would return. `own` is the place of the row's own."""
 
     row: Row
     passages: list[Passage]
+    own: int
 
 
 def retrieved(rows: Sequence[Row]) -> list[Retrieved]:
-    """Add to each row the _OTHERS most similar passages of other rows."""
+    """Return for each row the most similar passages, its own among them, as a retriever orders them."""
     passages = list(dict.fromkeys(Passage(row.context, title=row.title) for row in rows))
     index = Neighbours([f"{passage.title} {passage.text}" for passage in passages])
     found = []
     for row in rows:
         own = Passage(row.context, title=row.title)
         near = [passages[n] for n in index.nearest(row.question, _OTHERS + 1)]
-        found.append(Retrieved(row, [own, *(passage for passage in near if passage != own)][: _OTHERS + 1]))
+        ranked = near if own in near else [*near[:_OTHERS], own]
+        found.append(Retrieved(row, ranked, ranked.index(own)))
     return found
 
 
@@ -116,6 +126,15 @@ def asked_of(engine: Marking, rows: Sequence[Retrieved]) -> list[Asked]:
     return found
 
 
+def asked_over_documents(engine: Marking, groups: Sequence[Group]) -> list[Asked]:
+    """Return the evidence for questions over documents, in the passages that the strategies get by default."""
+    evidence = find_evidence(engine, [(one.question.question, one.passages[:PASSAGES]) for one in groups])
+    return [
+        Asked(own, one.holds[:PASSAGES], lambda text, one=one: float(one.question.right(text)))  # type: ignore[misc]
+        for one, own in zip(groups, evidence, strict=True)
+    ]
+
+
 def without_answer(asked: Asked) -> Asked:
     """Return the question without the passages that hold its answer."""
     left_out = {number for number, held in enumerate(asked.holds) if held}
@@ -160,11 +179,9 @@ def fit(
         np.array([1 / len(each) for each in samples for _ in each]),
     )
     lower, upper = _thresholds(groups, relevance)
-    first, second, third = map(float, answer)
-    threshold = max(_threshold(np.array([values for values, _ in each]) @ answer) for each in samples)
-    return msgspec.structs.replace(
-        settings, answer=(first, second, third), threshold=threshold, lower=lower, upper=upper
-    )
+    bias, odds, share = map(float, answer)
+    threshold = max(_threshold(expit(np.array([values for values, _ in each]) @ answer)) for each in samples)
+    return msgspec.structs.replace(settings, answer=(bias, odds, share), threshold=threshold, lower=lower, upper=upper)
 
 
 class Refitted:
@@ -175,10 +192,10 @@ class Refitted:
         self.ends, self.tokens, self.mark, self.embed = engine.ends, engine.tokens, engine.mark, engine.embed
 
 
-Group = tuple[Floats, NDArray[np.bool_]]  # of a question: features of its passages, and which hold the answer
+_Labelled = tuple[Floats, NDArray[np.bool_]]  # of a question: features of its passages, and which hold the answer
 
 
-def _relevance(sets: Sequence[Sequence[Group]]) -> tuple[float, float, float, float]:
+def _relevance(sets: Sequence[Sequence[_Labelled]]) -> tuple[float, float, float, float, float]:
     """Return bias and weights of relevance.
 
     The weights make the passages with the answer the likeliest of their question (conditional logit). The bias makes
@@ -197,19 +214,19 @@ def _relevance(sets: Sequence[Sequence[Group]]) -> tuple[float, float, float, fl
             gradient = gradient + weight * ((everything - right) @ features)
         return total, gradient
 
-    weights = minimize(loss, np.zeros(3), jac=True, method="L-BFGS-B", bounds=[(0, None)] * 3).x / scale
+    weights = minimize(loss, np.zeros(4), jac=True, method="L-BFGS-B", bounds=[(0, None)] * 4).x / scale
     logits = [np.concatenate([features @ weights for features, _ in each]) for each in sets]
     shares = [float(np.concatenate([held for _, held in each]).mean()) for each in sets]
 
     def excess(bias: float) -> float:
         return sum(float(expit(each + bias).mean()) - share for each, share in zip(logits, shares, strict=True))
 
-    margin, relevant, cosine = map(float, weights)
-    return float(brentq(excess, -100, 100)), margin, relevant, cosine
+    margin, relevant, cosine, first = map(float, weights)
+    return float(brentq(excess, -100, 100)), margin, relevant, cosine, first
 
 
 def _answers(engine: Marking, asked: Sequence[Asked]) -> Iterator[Sample]:
-    """Yield the features of the answer that is chosen for each question, and whether it is right."""
+    """Yield the features of each question's answer, those of `Settings.answer`, and whether it is right."""
     parts = find_parts(engine, [one.evidence for one in asked])
     for one, own in zip(asked, parts, strict=True):
         choice = choose(one.evidence, own)
@@ -218,9 +235,9 @@ def _answers(engine: Marking, asked: Sequence[Asked]) -> Iterator[Sample]:
             yield (1.0, choice.odds, choice.share), float(right)
 
 
-def _threshold(logits: Floats) -> float:
+def _threshold(confidences: Floats) -> float:
     """Return the lowest confidence from which answers are right three times in four, by their mean probability."""
-    confidences = np.sort(expit(logits))[::-1]
+    confidences = np.sort(confidences)[::-1]
     means = np.cumsum(confidences) / np.arange(1, len(confidences) + 1)
     enough = confidences[means >= RIGHT_SHARE]
     return round(float(enough[-1]), 2) if len(enough) else RIGHT_SHARE
@@ -232,9 +249,10 @@ def answer(asked: Asked, choice: Choice) -> str:
     return text_of(asked.evidence.passages[best.passage])[best.start : best.end]
 
 
-def _thresholds(sets: Sequence[Sequence[Group]], relevance: Sequence[float]) -> tuple[float, float]:
+def _thresholds(sets: Sequence[Sequence[_Labelled]], relevance: Sequence[float]) -> tuple[float, float]:
     """Return the scores `lower` and `upper` of a question's best passage."""
     bias, weights = relevance[0], np.array(relevance[1:])
+    weights[-1] = 0.0  # an evaluator's texts are in no order
     best = [[(1.0, float((features @ weights).max() + bias)) for features, _ in each] for each in sets]
     answerable = [[float(held.any()) for _, held in each] for each in sets]
     if len({label for each in answerable for label in each}) < 2:

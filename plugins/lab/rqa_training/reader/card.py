@@ -9,8 +9,8 @@ from pathlib import Path
 from rqa_embedded.engine import PACKAGED, file_digest
 
 from .. import card as cards
+from .. import loop
 from .calibrate import MIN_ROWS
-from .train import Plan
 
 _KNOWN = {  # by the SHA-256 of model.safetensors
     "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": """\
@@ -88,7 +88,7 @@ def _origin(base: Path) -> str:
     return known or _OTHER_BASE.format(base=base.name)
 
 
-def card(metrics: Mapping[str, float], plan: Plan, *, command: str, notice_text: str, earlier: str = "") -> str:
+def card(metrics: Mapping[str, float], plan: loop.Plan, *, command: str, notice_text: str, earlier: str = "") -> str:
     """Return the card in Markdown; `notice_text` is the notice, `earlier` the history."""
     settings = ", ".join(f"{name} {value:g}" for name, value in asdict(plan).items())
     few = metrics.get("held out", MIN_ROWS) < MIN_ROWS

@@ -18,12 +18,25 @@ from rqa_embedded.engine import PACKAGED, Engine, Marking, Settings, save_settin
 from rqa_embedded.evidence import find_evidence, judge
 from rqa_embedded.spans import text_of
 
+from .. import loop
 from ..card import CARD
 from ..metrics import auc, exact, f1
-from .calibrate import Refitted, Retrieved, calibrate, holds, retrieved, settings_before, uncalibrated
+from .calibrate import (
+    Refitted,
+    Retrieved,
+    asked_of,
+    asked_over_documents,
+    calibrate,
+    fit,
+    holds,
+    retrieved,
+    settings_before,
+    uncalibrated,
+)
 from .card import beside, card, history, notice, taught
 from .convert import check, convert
 from .data import HELD_OUT, place
+from .documents import Group
 from .encoding import encode, load_tokenizer
 from .marking import InTorch
 from .mixture import mixture, near_rows
@@ -175,7 +188,7 @@ class RunInfo(NamedTuple):
     """How a model was made, for its card."""
 
     command: str
-    plan: Plan
+    plan: loop.Plan
     rows: int
     notice_text: str
     earlier: str
@@ -207,19 +220,25 @@ def finish(
     settings: Settings,
     held_out: list[Row],
     *,
+    groups: Sequence[Group] = (),
     before: Settings,
     run: RunInfo,
     say: Callable[[str], None],
 ) -> dict[str, float]:
-    """Convert and check the model, calibrate and measure it on `held_out`, and write its card."""
+    """Convert and check the model, calibrate it on `held_out` and `groups`, measure it, and write its card."""
     full, small = output / "float32", output / "model"
     convert(model, tokenizer, full, settings, quantization="float32")
     unlabelled = [msgspec.structs.replace(row, answers=[], start=None, within=None) for row in held_out[:32]]
-    examples = encode(unlabelled, load_tokenizer(str(tokenizer), run.plan.length))
+    examples = encode(unlabelled, load_tokenizer(str(tokenizer), settings.length))
     difference = check(InTorch(model, tokenizer, settings), Engine(full), examples)
     say(f"CTranslate2 in fp32 agrees with torch to {difference:.1e}")
     convert(model, tokenizer, small, settings)
-    settings = calibrate(Engine(small), held_out, before, say)
+    if groups:
+        engine = Engine(small)
+        asked = [asked_over_documents(engine, groups), asked_of(engine, retrieved(held_out))]
+        settings = fit(engine, asked, before, say)
+    else:
+        settings = calibrate(Engine(small), held_out, before, say)
     save_settings(small, settings)
     found = _predict(Engine(small), held_out, settings)
     metrics = {"held out": float(len(held_out)), "difference": difference}
@@ -266,8 +285,8 @@ def _predict(engine: Marking, rows: list[Row], settings: Settings) -> list[_Pred
     found = []
     evidence = find_evidence(engine, [(one.row.question, one.passages) for one in asked])
     for one, own, scores in zip(asked, evidence, judge(Refitted(engine, settings), evidence), strict=True):
-        best = max((span for span in own.spans if span.passage == 0), key=lambda span: span.margin, default=None)
-        answer = "" if best is None else text_of(one.passages[0])[best.start : best.end]
+        best = max((span for span in own.spans if span.passage == one.own), key=lambda span: span.margin, default=None)
+        answer = "" if best is None else text_of(one.passages[one.own])[best.start : best.end]
         found.append(_Prediction(one, answer, scores))
     return found
 

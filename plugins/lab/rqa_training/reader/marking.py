@@ -52,10 +52,10 @@ class InTorch:
             device = next(model.parameters()).device
             with torch.no_grad():
                 scores = model(*(tensors[name].to(device) for name in ("ids", "types", "mask")))
-            start, end, answered, relevant = (part.float().cpu().numpy() for part in scores)
+            start, end, *passage = (part.float().cpu().numpy() for part in scores)
             for row, n in enumerate(group):
                 size = len(windows[n][0])
-                results[n] = Marks(start[row, :size], end[row, :size], float(answered[row]), float(relevant[row]))
+                results[n] = Marks(start[row, :size], end[row, :size], *(float(part[row]) for part in passage))
         return [results[n] for n in range(len(windows))]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

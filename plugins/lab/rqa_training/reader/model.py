@@ -1,4 +1,4 @@
-"""The network: an encoder, start and end scores for each token, and two scores for the passage."""
+"""The network: an encoder, start and end scores for each token, and two scores for question and passage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPECIAL = {"[CLS]": "<s>", "[SEP]": "</s>", "[PAD]": "<pad>", "[UNK]": "<unk>",
 
 
 class Scores(NamedTuple):
-    """Start and end scores of the tokens, (batch, tokens), and scores of the passage, (batch,)."""
+    """Scores of the tokens, (batch, tokens), and of question and passage, (batch,); see `Marks`."""
 
     start: Tensor
     end: Tensor
@@ -77,8 +77,7 @@ class SpanReader(nn.Module):
             hidden = self._hidden(ids, mask)
         with torch.autocast(hidden.device.type, enabled=False):
             start, end = self.span(hidden).unbind(-1)
-            answered, relevant = self.passage(hidden[:, 0]).unbind(-1)
-            return Scores(start, end, answered, relevant)
+            return Scores(start, end, *self.passage(hidden[:, 0]).unbind(-1))
 
     def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return unit vectors of single texts, (batch, width)."""

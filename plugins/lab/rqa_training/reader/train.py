@@ -120,12 +120,14 @@ class _BatchLoss:
             part.backward()
             loss += part.item()
         if self.embedder is not None and float(torch.rand(())) < 1 / _EMBED_EVERY:
-            self._keep_vectors(batch, self.embedder)
+            texts, weight = self._texts(batch), self.plan.vectors * _EMBED_EVERY
+            for group in (texts[: len(batch)], texts[len(batch) :][:: max(1, len(batch) // _EMBEDDED_PASSAGES)]):
+                keep_vectors(self.model, self.tokenizer, self.embedder, group, length=self.plan.length, weight=weight)
         return loss
 
     def _loss(self, piece: list[Example], *, searched: bool) -> torch.Tensor:
         part = {name: tensor.to(self.device) for name, tensor in collate(piece).items()}
-        with torch.autocast(self.device, dtype=torch.bfloat16):
+        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.device != "cpu"):
             scores = self.model(part["ids"], part["types"], part["mask"])
         each = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"] & searched)
         each = each + self.plan.answered * _entropy(scores.answered, part["has"])
@@ -140,7 +142,7 @@ class _BatchLoss:
         return loss
 
     def _from_teachers(self, part: dict[str, torch.Tensor], scores: Scores) -> torch.Tensor:
-        with torch.no_grad(), torch.autocast(self.device, dtype=torch.bfloat16):
+        with torch.no_grad(), torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.device != "cpu"):
             every = [teacher(part["ids"], part["types"], part["mask"]) for teacher in self.teachers]
         target = Scores(*(torch.stack(each).mean(0) for each in zip(*every, strict=True)))
         answered = _entropy(scores.answered, target.answered.sigmoid())
@@ -151,17 +153,19 @@ class _BatchLoss:
         found = [self.rows[example.row] for example in examples]
         return [row.question for row in found] + [headed(row) for row in found]
 
-    def _keep_vectors(self, batch: list[Example], embedder: Embedder) -> None:
-        """Accumulate the gradient that keeps vectors of questions and some passages close to the embedder's."""
-        texts = self._texts(batch)
-        for group in (texts[: len(batch)], texts[len(batch) :][:: max(1, len(batch) // _EMBEDDED_PASSAGES)]):
-            coded = self.tokenizer.encode_batch(group)
-            part = collate([Example(one.ids[: self.plan.length], one.type_ids, [0], [0], False, 0) for one in coded])
-            with torch.autocast(self.device, dtype=torch.bfloat16):
-                vectors = self.model.embed(part["ids"].to(self.device), part["mask"].to(self.device))
-            target = torch.from_numpy(embedder.embed(group)).to(self.device)
-            loss = 1 - (vectors * target).sum(1).mean()
-            (0.5 * self.plan.vectors * _EMBED_EVERY * loss).backward()
+
+def keep_vectors(
+    model: SpanReader, tokenizer: Tokenizer, embedder: Embedder, texts: list[str], *, length: int, weight: float
+) -> None:
+    """Accumulate the gradient that keeps the vectors of `texts` close to the embedder's."""
+    device = next(model.parameters()).device
+    coded = tokenizer.encode_batch(texts)
+    part = collate([Example(one.ids[:length], one.type_ids, [0], [0], False, 0) for one in coded])
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "cpu"):
+        vectors = model.embed(part["ids"].to(device), part["mask"].to(device))
+    target = torch.from_numpy(embedder.embed(texts)).to(device)
+    loss = 1 - (vectors * target).sum(1).mean()
+    (0.5 * weight * loss).backward()
 
 
 def _entropy(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

@@ -20,8 +20,11 @@ async def test_a_reply_that_is_cut_before_its_answer_is_an_error_and_its_last_no
     cut = Completion("Note 1: It names Mary Shelley, and", finish="length")
     with pytest.raises(CutError):
         await ask(ChainOfNote, ScriptedModel([cut]))
-    begun = Completion("Note 1: It names her.\n<<<ANSWER>>> Jane Austen", finish="length")
-    assert (await ask(ChainOfNote, ScriptedModel([begun]))).text == "Jane Austen"
+    begun = "Note 1: It names her.\n<<<ANSWER>>> Jane Austen"
+    with pytest.raises(CutError):
+        await ask(ChainOfNote, ScriptedModel([Completion(begun, finish="length")]))
+    for closed in (f"{begun} <<</ANS", f"{begun} <<</ANSWER>>> So"):
+        assert (await ask(ChainOfNote, ScriptedModel([Completion(closed, finish="length")]))).text == "Jane Austen"
 
 
 async def test_a_long_run_of_spaces_takes_no_time(ask: Any) -> None:

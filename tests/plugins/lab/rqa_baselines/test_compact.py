@@ -54,6 +54,10 @@ async def test_nothing_left_abstains_without_reading(ask: Any) -> None:
     assert (await ask(CompAct, ScriptedModel([]), [])).reason == "No passage was found."
 
 
+async def test_nothing_left_is_answered_all_the_same_as_in_the_paper(ask: Any) -> None:
+    assert (await ask(CompAct, ScriptedModel([step(""), READING]), abstain=False)).text == "Jane Austen"
+
+
 @pytest.mark.parametrize(
     ("reply", "summary", "read"),
     [

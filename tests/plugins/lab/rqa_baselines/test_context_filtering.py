@@ -51,3 +51,11 @@ async def test_when_none_helps_it_abstains_without_reading(ask: Any, reply: str)
 async def test_a_reply_that_names_no_passage_filters_nothing(ask: Any, reply: str) -> None:
     answer = await ask(ContextFiltering, ScriptedModel([reply, READING]))
     assert (answer.text, answer.details["kept"]) == ("Jane Austen", [1, 2])
+
+
+async def test_it_always_answers_as_in_the_paper(ask: Any) -> None:
+    model = ScriptedModel(["Documents: none", READING])
+    answer = await ask(ContextFiltering, model, abstain=False)
+    assert (answer.text, answer.details) == ("Jane Austen", {"kept": []})
+    assert "Shelley" not in model.prompts[1]
+    assert (await ask(ContextFiltering, ScriptedModel([READING]), [], abstain=False)).text == "Jane Austen"

@@ -283,7 +283,13 @@ ARC = {"label": ["A", "B"], "text": ["the root", "the leaf"]}
 def test_a_question_of_arc_lists_its_choices(tmp_path: Path, row: Any) -> None:
     (item,), layout = read_set(put(tmp_path / "arc.jsonl", lines(row)))
     assert layout == ("ctxs" if "ctxs" in row else "arc")
-    assert told([item]) == [("q", "What makes sugar?\nA: the root\nB: the leaf", [["the leaf"]])]
+    assert told([item]) == [
+        (
+            "q",
+            "What makes sugar?\nChoose the best of these answers and give its letter.\nA: the root\nB: the leaf",
+            [["the leaf"]],
+        )
+    ]
     assert item.rest == {"choices": {"A": "the root", "B": "the leaf"}, "choice": "B"}
     assert item.passages == ([{"text": "Leaves."}] if "ctxs" in row else None)
 
@@ -296,8 +302,8 @@ def test_a_claim_of_pubhealth_is_asked_as_a_choice(tmp_path: Path) -> None:
     items, layout = read_set(put(tmp_path / "test.tsv", content))
     assert layout == "pubhealth"
     assert told(items) == [
-        ("12", "Tea cures colds.\nIs this claim true or false?", [["false"]]),
-        ("14", 'Soap "cleans".\nIs this claim true or false?', [["true"]]),
+        ("12", "Tea cures colds.\nDecide whether this claim is right. Answer true or false.", [["false"]]),
+        ("14", 'Soap "cleans".\nDecide whether this claim is right. Answer true or false.', [["true"]]),
     ]
     row = {"question": "Tea cures colds.", "answers": ["false"], "ctxs": [{"text": "No."}]}  # as Self-RAG has it
     (item,), _ = read_set(put(tmp_path / "claims.jsonl", lines(row)))
@@ -306,13 +312,26 @@ def test_a_claim_of_pubhealth_is_asked_as_a_choice(tmp_path: Path) -> None:
 
 def test_the_facts_of_asqa_are_the_short_answers(tmp_path: Path) -> None:
     pairs = [{"question": "First?", "short_answers": ["1963", "in 1963"]}, {"short_answers": ["1970"]}]
-    published = {"dev": {"7": {"ambiguous_question": "When?", "qa_pairs": pairs}}, "train": {}}
+    published = {
+        "dev": {"7": {"ambiguous_question": "When?", "qa_pairs": pairs, "annotations": [{"long_answer": "In 1963."}]}},
+        "train": {},
+    }
     (item,), layout = read_set(put(tmp_path / "ASQA.json", published))
     assert layout == "asqa" and told([item]) == [("7", "When?", [["1963", "in 1963"], ["1970"]])]
-    alce = [{"sample_id": "7", "question": "When?", "qa_pairs": pairs, "docs": [{"title": "T", "text": "1963."}]}]
+    assert item.rest["long_answer"] == "In 1963."
+    alce = [
+        {
+            "sample_id": "7",
+            "question": "When?",
+            "answer": "In 1963.",
+            "qa_pairs": pairs,
+            "docs": [{"title": "T", "text": "1963."}],
+        }
+    ]
     (item,), layout = read_set(put(tmp_path / "asqa_eval.json", alce))
     assert layout == "asqa" and told([item]) == [("7", "When?", [["1963", "in 1963"], ["1970"]])]
     assert item.passages == [{"text": "1963.", "title": "T"}]
+    assert item.rest["long_answer"] == "In 1963."
 
 
 def test_bioasq_has_yes_or_no_factoids_and_lists(tmp_path: Path) -> None:

@@ -95,6 +95,11 @@ def test_first_gold_recall_counts_the_words_of_the_first_answer_alone(answer: An
     assert measure("first-gold-recall", answer) is None
 
 
+def test_the_long_answer_of_asqa_counts_where_there_is_one() -> None:
+    row = {"fields": {"long_answer": "Austen wrote Emma in 1815."}}
+    assert measure("first-gold-recall", "Austen, in 1815", "Jane Austen", row=row) == 3 / 5
+
+
 @pytest.mark.parametrize(
     ("answer", "right"),
     [
@@ -114,6 +119,7 @@ def test_first_gold_recall_counts_the_words_of_the_first_answer_alone(answer: An
 def test_a_choice_is_right_if_the_answer_names_it_and_no_other(answer: Any, right: int) -> None:
     row = {"fields": {"choices": {"A": "the root", "B": "the leaf", "C": "the bark"}, "choice": "B"}}
     assert measure("choice", answer, "the leaf", row=row) == right
+    assert measure("accuracy", answer, "the leaf", row=row) == right
 
 
 def test_the_whole_reply_of_an_ensemble_is_one_with_its_answer() -> None:
@@ -122,6 +128,13 @@ def test_the_whole_reply_of_an_ensemble_is_one_with_its_answer() -> None:
         outcome = over_reply(Outcome("Where?", (), Answer(answer, trace=trace)))
         assert outcome.answer.text == reply
     assert over_reply(Outcome("Where?", (), Answer("Rome"))).answer.text == "Rome"
+
+
+def test_the_supported_share_is_that_of_sentences_that_one_passage_supports() -> None:
+    passages = (Passage("Ada Byron was born in London in 1815."), Passage("She wrote the first program."))
+    text = "Ada Byron was born in London in 1815. She died in Paris in 1852 after a long illness."
+    assert measure("supported", text, passages=passages) == 0.5
+    assert measure("supported", None, passages=passages) is None
 
 
 def test_accuracy_is_of_every_fact() -> None:

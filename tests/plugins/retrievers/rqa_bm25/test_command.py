@@ -83,26 +83,55 @@ def test_files_that_are_as_they_were_indexed_are_not_marked(rqa: Rqa, club: Path
 )
 @pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
 def test_a_citation_of_a_stale_file_is_marked_until_the_index_is_updated(
-    retriever: str, how: Change, words: str, rqa: Rqa, club: Path
+    retriever: str, how: Change, words: str, rqa: Rqa, club: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("rqa_bm25.indexing._QUICK_FILES", 0)
+    monkeypatch.setattr("rqa_bm25.indexing._QUICK_REMOVED", 0)
     change(club / "fee.md", how)
     ended = rqa("ask", "-r", retriever, FEE)
     assert f"[1] fee · handbook/fee.md:1 {words}" in ended.out and ended.out.count(words) == 1
-    command = shlex.join(["rqa", "index", str(club.absolute() / "fee.md")])
-    assert command in ended.err
+    message = "1 file has changed since the files were indexed. Update the index with `rqa index`."
+    assert message in ended.err
     [cited] = json.loads(rqa("ask", "--json", "-r", retriever, FEE).out)["citations"]
     assert cited["stale"] == how
     closest = json.loads(rqa("ask", "--json", "-r", retriever, "When do the members of the club meet?").out)["closest"]
     assert [other["stale"] for other in closest] == [how]
     Path("in.jsonl").write_text(json.dumps({"question": FEE}))
-    assert command in rqa("batch", "in.jsonl", "-o", "out.jsonl", "-r", retriever).err
+    assert message in rqa("batch", "in.jsonl", "-o", "out.jsonl", "-r", retriever).err
     assert json.loads(Path("out.jsonl").read_text())["citations"][0]["stale"] == how
-    assert rqa(*shlex.split(command)[1:]).code == 0
+    assert rqa("index").code == 0
     ended = rqa("ask", "-r", retriever, FEE)
     assert words not in ended.out and "20 crowns" not in ended.out and "rqa index" not in ended.err
 
 
-def test_both_sides_of_a_conflict_are_marked(rqa: Rqa, club: Path) -> None:
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
+def test_a_question_updates_the_index_with_the_few_files_that_changed(retriever: str, rqa: Rqa, club: Path) -> None:
+    def ask(question: str) -> str:
+        ended = rqa("ask", "--short", "-r", retriever, question)
+        assert "rqa index" not in ended.err
+        return str(ended.out)
+
+    change(club / "fee.md", "changed")
+    assert ask(FEE) == "35 crowns\n"
+    (club / "fee.md").rename(club / "price.md")
+    assert rqa("ask", "-r", retriever, FEE).out.startswith("35 crowns\n\n[1] price · handbook/price.md:1\n")
+    (club / "pet.md").write_text("The cat of the club is called Yeti.")
+    assert ask("What is the cat of the club called?") == "Yeti\n"
+    change(club / "price.md", "gone")
+    assert "35 crowns" not in rqa("ask", "-r", retriever, FEE).out
+    assert "0 added, 0 changed, 0 removed, 2 unchanged" in rqa("index", club).err
+
+
+def test_a_question_embeds_what_it_adds_to_an_index_with_vectors(rqa: Rqa, club: Path) -> None:
+    (club / "car.md").write_text("The automobile broke down twice last week.")
+    (club / "tea.md").write_text("Green tea needs water below boiling.")
+    whole = json.loads(rqa("ask", "--json", "-O", "retriever.hybrid.mode=dense", "vehicle trouble").out)
+    retrieved = next(step for step in whole["trace"] if step["kind"] == "retrieve")
+    assert retrieved["data"]["passages"][0]["title"] == "car"
+
+
+def test_both_sides_of_a_conflict_are_marked(rqa: Rqa, club: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rqa_bm25.indexing._QUICK_REMOVED", 0)
     (club / "new.md").write_text("The annual fee of the club is 35 crowns.")
     rqa("index", club)
     change(club / "fee.md", "gone")
@@ -125,7 +154,9 @@ def test_a_drive_that_is_not_mounted_keeps_its_passages(rqa: Rqa, club: Path) ->
     club.mkdir()
     Path("a.txt").write_text("The panda eats bamboo.")
     assert "1 added, 0 changed, 0 removed" in rqa("index", "a.txt").err
-    assert "(the file is gone)" in rqa("ask", FEE).out
+    ended = rqa("ask", FEE)
+    assert "(the file is gone)" in ended.out
+    assert shlex.join(["rqa", "index", str(club.absolute() / "fee.md")]) in ended.err
 
 
 def test_a_file_with_a_name_that_is_not_utf_8_is_found_again(rqa: Rqa, club: Path) -> None:
@@ -133,6 +164,108 @@ def test_a_file_with_a_name_that_is_not_utf_8_is_found_again(rqa: Rqa, club: Pat
     assert "1 added" in rqa("index", os.fsdecode(b"caf\xe9.txt")).err
     assert "0 removed" in rqa("index", club).err
     assert json.loads(rqa("ask", "--json", "What is the cat of the club called?").out)["citations"][0]["stale"] == ""
+
+
+# -- filters
+
+PLAIN = """
+from robust_qa import hookimpl
+
+class Plain:
+    def retrieve(self, query, k):
+        return []
+
+@hookimpl
+def rqa_register(registry):
+    registry.retriever("plain", Plain)
+"""
+
+
+@pytest.mark.parametrize("docs", [[], ["--docs", "handbook"]])
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
+def test_filters_apply_to_the_search_and_not_to_what_it_found(
+    retriever: str, docs: list[str], rqa: Rqa, club: Path
+) -> None:
+    def sources(*filters: str) -> set[str]:
+        ended = rqa("ask", "--json", "-r", f"{retriever}@2", *docs, *filters, FEE)
+        assert ended.code == 0, ended.err
+        step = next(step for step in json.loads(ended.out)["trace"] if step["kind"] == "retrieve")
+        return {Path(passage["source"]).name for passage in step["data"]["passages"]}
+
+    rows = [f"The annual fee of the club {number} is {number} crowns." for number in range(30)]
+    (club / "many.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
+    (club / "old").mkdir()
+    (club / "old" / "paper.html").write_text(
+        "<title>Rules of 1999</title><meta name=date content=1999-05-31><p>The members pay a fee once in a year.</p>"
+    )
+    os.utime(club / "meet.md", (1e9, 1e9))
+    assert rqa("index", club).code == 0
+    assert sources("--in", "handbook/old") == sources("--type", ".HTML, pdf") == {"paper.html"}
+    assert sources("--title", "rule") == {"paper.html"}
+    assert sources("--in", str(club / "fee.md")) == {"fee.md"}
+    assert "paper.html" not in sources("--since", "1999-06") | sources("--since", "2026-01-01")
+    assert sources("--since", "1999-05-31", "--in", "handbook/old") == {"paper.html"}
+    assert sources("--since", "2001", "--type", "md", "--title", "meet") == {"meet.md"}
+    assert sources("--in", "handbook/nowhere") == set()
+
+
+def test_filters_are_refused_where_they_cannot_apply(rqa: Rqa, club: Path) -> None:
+    Path("plain.py").write_text(PLAIN)
+    ended = rqa("--plugin", "plain.py", "ask", "-r", "bm25 & plain", "--type", "md", FEE)
+    assert ended.code == 2 and "Retriever 'plain' has no filters." in ended.err
+    ended = rqa("ask", "--since", "May", FEE)
+    assert ended.code == 2 and "since" in ended.err
+    assert rqa("ask", "--passages", "-", "--type", "md", FEE).code == 2
+
+
+# -- what is in the index
+
+
+def test_the_files_are_listed_with_what_was_not_read(rqa: Rqa, club: Path) -> None:
+    (club / "empty.md").write_text("")
+    for number in range(3):
+        (club / f"{number}.png").write_bytes(b"\x89PNG\0")
+    (club / "rows.jsonl").write_text('{"text": "The pier is 120 m long."}\n[]\n')
+    ended = rqa("index", club)
+    assert [line for line in ended.err.splitlines() if "handbook" in line] == [
+        f"rqa: skipped {club.absolute()}/0.png and 2 more: it is neither text nor a supported format",
+        f"rqa: skipped {club.absolute()}/empty.md: it has no text",
+        f"rqa: skipped {club.absolute()}/rows.jsonl:2: it is not a JSON object",
+    ]
+    unread = [
+        *(f"handbook/{number}.png: it is neither text nor a supported format" for number in range(3)),
+        "handbook/empty.md: it has no text",
+        "handbook/rows.jsonl:2: it is not a JSON object",
+    ]
+    assert rqa("index", "--list", "--skipped").out.splitlines() == unread
+    whole = [line.strip() for line in rqa("index", "--list").out.splitlines()]
+    assert [line for line in whole if line not in unread] == [
+        *(f"0  handbook/{number}.png" for number in range(3)),
+        *("0  handbook/empty.md", "1  handbook/fee.md", "1  handbook/meet.md", "1  handbook/rows.jsonl"),
+    ]
+    again = rqa("index").err.splitlines()
+    assert again[:-1] == ended.err.splitlines()[:-1] and "0 added, 0 changed, 0 removed, 3 unchanged" in again[-1]
+
+
+def test_what_is_removed_stays_removed_until_it_is_named_again(rqa: Rqa, club: Path) -> None:
+    (club / "private").mkdir()
+    (club / "private" / "cat.md").write_text("The cat of the club is called Yeti.")
+    cat = "What is the cat of the club called?"
+    assert "Yeti" in rqa("ask", cat).out
+    assert "0 added, 0 changed, 1 removed" in rqa("index", "--remove", club / "private").err
+    assert "Yeti" not in rqa("ask", cat).out
+    assert "0 added" in rqa("index", club).err and "Yeti" not in rqa("ask", cat).out
+    assert "1 added" in rqa("index", club / "private").err and "Yeti" in rqa("ask", cat).out
+    assert rqa("index", "--remove", club).code == 0
+    assert rqa("index", "--list").code == 4
+    ended = rqa("index", "--remove", "nowhere")
+    assert ended.code == 2 and "The index holds no file at" in ended.err
+
+
+def test_without_paths_the_folders_of_before_are_indexed(rqa: Rqa, club: Path) -> None:
+    (club / "cat.md").write_text("The cat of the club is called Yeti.")
+    assert "1 added, 0 changed, 0 removed, 2 unchanged" in rqa("index").err
+    assert rqa("index", "-O", "retriever.hybrid.index=elsewhere").code == 4
 
 
 # -- damage

@@ -86,3 +86,10 @@ def test_a_replacement_with_a_field_the_prompt_lacks_is_refused(tmp_path: Path) 
 
 def test_it_conforms() -> None:
     assert_conforms("strategy", Rag(Rag.Options()))
+
+
+async def test_without_passages_it_abstains_unless_it_always_has_to_answer() -> None:
+    assert (await answer(ScriptedModel([]), [])).reason == "No passage was found for the question."
+    model = ScriptedModel(["Documents: none\nAnswer: Jane Austen"])
+    given = await answer(model, [], abstain=False)
+    assert (given.text, given.citations) == ("Jane Austen", ())

@@ -154,7 +154,7 @@ PAIR = {"one": ["Paris"], "other": ["Rome"]}
         (PAIR, {}, ("--pool", "one"), "do not list retrievers"),
         (PAIR, {}, ("--pool", "eor"), "no strategy 'eor'. It has: one, other"),
         (PAIR, {}, ("--set", "x"), "has no set 'x'; it has: cities."),
-        (PAIR, {}, ("--pool", "one", "--metric", "f1"), "Leave out --metric"),
+        (PAIR, {}, ("--pool", "one", "--metric", "seconds"), "cannot be compared by 'seconds'"),
         (PAIR, {}, ("-o", "x.md"), "cannot be written as markdown"),
     ],
 )
@@ -189,6 +189,16 @@ def test_an_ensemble_is_compared_with_its_retrievers(rqa: Any, tmp_path: Path) -
     of_wiki, of_web, _ = told["errors"]["decomposition"]
     assert (of_wiki["retriever_error"], of_wiki["extraction"]) == (0, 1)
     assert (of_web["retriever_error"], of_web["lucky_guess"]) == (2, 1)
+
+
+def test_a_pool_is_compared_by_exact_match_as_the_paper_does_beside_bem(rqa: Any, tmp_path: Path) -> None:
+    run = write(tmp_path / "run", {"eor": ["Paris"]}, [GOOD])
+    path = run / "answers" / "eor.jsonl"
+    said = [{"retriever": "wiki", "answer": "In Paris", "passages": [1]}, {"retriever": "web", "answer": "Paris."}]
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"details": {"retrievers": said, "passages": GOOD}}))
+    for metric, right in (("accuracy", [1, 1, 1]), ("em", [0, 1, 1])):
+        out = rqa("report", "inconsistency", run, "--pool", "eor", "--metric", metric, "--to", "json").out
+        assert (json.loads(out)["accuracy"], json.loads(out)["metric"]) == (right, metric)
 
 
 def test_the_terminal_shows_tables_with_a_row_for_each_member(rqa: Any, tmp_path: Path) -> None:

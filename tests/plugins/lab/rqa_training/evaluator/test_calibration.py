@@ -1,4 +1,4 @@
-"""`rqa evaluator calibrate` and its thresholds."""
+"""`rqa train thresholds` and its thresholds."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def rqa_register(registry):
 def calibrate(rqa: Any, tmp_path: Path) -> Any:
     plugin = tmp_path / "overlap.py"
     plugin.write_text(EVALUATOR)
-    return lambda *arguments: rqa("--plugin", plugin, "evaluator", "calibrate", "--evaluator", "overlap", *arguments)
+    return lambda *arguments: rqa("--plugin", plugin, "train", "thresholds", "--evaluator", "overlap", *arguments)
 
 
 @pytest.fixture
@@ -138,8 +138,18 @@ def test_it_prints_the_configuration_and_the_curve(calibrate: Any, data: Path) -
     assert ended.code == 0, ended.err
     table = tomllib.loads(ended.out)["strategy"]["crag"]
     assert -0.5 < table["lower"] <= table["upper"] <= 1
-    assert "20 questions: 100.0 % right actions if not Ambiguous" in ended.err
+    assert "20 questions: 50.0 % Correct, 0.0 % Ambiguous, 50.0 % Incorrect; 100.0 % right actions" in ended.err
     assert "always Correct: 50.0 %" in ended.err
+
+
+def test_each_data_set_has_thresholds_of_its_own(calibrate: Any, data: Path) -> None:
+    other = data.with_name("other set.jsonl")
+    other.write_text(data.read_text().replace("by melville", "of a sort by melville"))
+    ended = calibrate(data, other)
+    tables = tomllib.loads(ended.out)["strategy"]
+    assert list(tables) == ["crag-data", "crag-other set"]
+    assert {table["plugin"] for table in tables.values()} == {"crag"}
+    assert ended.err.count("% Incorrect") == 2
 
 
 def test_configuration_is_for_the_named_strategy(calibrate: Any, data: Path) -> None:
@@ -168,12 +178,12 @@ def test_evaluator_of_the_strategy_is_calibrated_and_printed(calibrate: Any, rqa
     Path("rqa.toml").write_text(
         '[defaults]\nevaluator = "lexical"\n[strategy.crag]\nevaluator = "overlap"\n[strategy.mine]\nplugin = "crag"\n'
     )
-    of_strategy = rqa("--plugin", data.with_name("overlap.py"), "evaluator", "calibrate", data)
+    of_strategy = rqa("--plugin", data.with_name("overlap.py"), "train", "thresholds", data)
     assert of_strategy.out == calibrate(data).out
     assert tomllib.loads(of_strategy.out)["strategy"]["crag"]["evaluator"] == "overlap"
-    lexical = rqa("evaluator", "calibrate", data, "--evaluator", "lexical")
+    lexical = rqa("train", "thresholds", data, "--evaluator", "lexical")
     assert tomllib.loads(lexical.out)["strategy"]["crag"]["evaluator"] == "lexical"
-    configured = rqa("evaluator", "calibrate", data, "--strategy", "mine")
+    configured = rqa("train", "thresholds", data, "--strategy", "mine")
     assert "evaluator" not in tomllib.loads(configured.out)["strategy"]["mine"]
 
 
@@ -192,7 +202,7 @@ def test_json_is_one_object(calibrate: Any, data: Path) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_needs_no_data(rqa: Any, preset: str) -> None:
-    table = tomllib.loads(rqa("evaluator", "calibrate", "--preset", preset).out)["strategy"]["crag"]
+    table = tomllib.loads(rqa("train", "thresholds", "--preset", preset).out)["strategy"]["crag"]
     assert (table["upper"], table["lower"]) == PRESETS[preset]
 
 
@@ -203,20 +213,20 @@ def test_a_preset_can_be_tried_on_data(calibrate: Any, data: Path) -> None:
 
 
 def test_a_preset_is_not_chosen_by_answers(rqa: Any) -> None:
-    ended = rqa("evaluator", "calibrate", "--preset", "popqa", "--by", "answers")
+    ended = rqa("train", "thresholds", "--preset", "popqa", "--by", "answers")
     assert ended.code == 2
     assert "--by" in ended.err
 
 
 def test_data_or_preset_is_required(rqa: Any) -> None:
-    ended = rqa("evaluator", "calibrate")
+    ended = rqa("train", "thresholds")
     assert ended.code == 2
     assert "--preset" in ended.err
 
 
 def test_missing_model_is_an_error(rqa: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rqa_t5.folder.PACKAGED", data.parent / "model")
-    ended = rqa("evaluator", "calibrate", data, "--evaluator", "t5")
+    ended = rqa("train", "thresholds", data, "--evaluator", "t5")
     assert ended.code == 4
     assert "model" in ended.err
 
@@ -236,7 +246,7 @@ def test_equal_questions_with_other_passages_count_separately(rqa: Any, tmp_path
     ]
     file = tmp_path / "same.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    ended = rqa("evaluator", "calibrate", file, "--evaluator", "lexical")
+    ended = rqa("train", "thresholds", file, "--evaluator", "lexical")
     assert "3 questions: " in ended.err and "always Correct: 33.3 %" in ended.err
 
 
@@ -298,7 +308,7 @@ def test_thresholds_by_answers_are_optimal() -> None:
 
 
 def test_strategy_answers_with_each_action(rqa: Any, data: Path) -> None:
-    ended = rqa("evaluator", "calibrate", data, "--evaluator", "lexical", "--by", "answers", "--json")
+    ended = rqa("train", "thresholds", data, "--evaluator", "lexical", "--by", "answers", "--json")
     assert ended.code == 0, ended.err
     told = json.loads(ended.out)
     always = told["answers"]["right_if_always"]
@@ -319,7 +329,7 @@ def test_answers_agree_with_rqa_eval(rqa: Any, tmp_path: Path) -> None:
     file = tmp_path / "titled.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
     Path("rqa.toml").write_text('[defaults]\nreader = "lexical"\nevaluator = "lexical"\n')
-    by_answers = rqa("evaluator", "calibrate", file, "--evaluator", "lexical", "--by", "answers", "--json")
+    by_answers = rqa("train", "thresholds", file, "--evaluator", "lexical", "--by", "answers", "--json")
     always = json.loads(by_answers.out)["answers"]["right_if_always"]
     assert always["correct"] == pytest.approx(1 / 3)
     for action, share in always.items():
@@ -330,7 +340,7 @@ def test_answers_agree_with_rqa_eval(rqa: Any, tmp_path: Path) -> None:
 
 
 def test_by_answers_accepts_data_of_one_kind(rqa: Any, data: Path) -> None:
-    ended = rqa("evaluator", "calibrate", one_kind(data), "--evaluator", "lexical", "--by", "answers")
+    ended = rqa("train", "thresholds", one_kind(data), "--evaluator", "lexical", "--by", "answers")
     assert ended.code == 0, ended.err
     assert "[strategy.crag]" in ended.out
 
@@ -341,7 +351,7 @@ def test_by_answers_needs_answers(rqa: Any, tmp_path: Path, monkeypatch: pytest.
     file.write_text(
         '{"question": "who", "passage": "ada", "label": 1}\n{"question": "who", "passage": "x", "label": -1}'
     )
-    ended = rqa("evaluator", "calibrate", file, "--evaluator", "lexical", "--by", "answers")
+    ended = rqa("train", "thresholds", file, "--evaluator", "lexical", "--by", "answers")
     assert ended.code != 0
     assert "has no answers" in ended.err
 
@@ -349,6 +359,6 @@ def test_by_answers_needs_answers(rqa: Any, tmp_path: Path, monkeypatch: pytest.
 def test_by_answers_needs_labels(rqa: Any, tmp_path: Path) -> None:
     file = tmp_path / "scores.jsonl"
     file.write_text('{"question": "who", "passage": "ada", "score": 0.5}')
-    ended = rqa("evaluator", "calibrate", file, "--evaluator", "lexical", "--by", "answers")
+    ended = rqa("train", "thresholds", file, "--evaluator", "lexical", "--by", "answers")
     assert ended.code == 2
     assert "no question with answers" in ended.err

@@ -283,7 +283,7 @@ def test_maximum_length_is_printed(rqa: Any, write: Any, tmp_path: Path) -> None
 def test_missing_thresholds_suggest_calibration(rqa: Any, write: Any, tmp_path: Path) -> None:
     source = write("BERT, one label")
     ended = rqa("evaluator", "convert", source, tmp_path / "bare")
-    assert "has no thresholds" in ended.err and "rqa evaluator calibrate" in ended.err
+    assert "has no thresholds" in ended.err and "rqa train thresholds" in ended.err
     loaded = checkpoints.load(str(source))
     replace(loaded, settings=msgspec.structs.replace(loaded.settings, upper=0.5, lower=-0.5)).save(tmp_path / "ours")
     assert "thresholds" not in rqa("evaluator", "convert", tmp_path / "ours", tmp_path / "calibrated").err

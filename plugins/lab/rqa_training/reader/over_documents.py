@@ -1,0 +1,105 @@
+"""`rqa train documents`: continue the training of a reader on questions over real documents."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from robust_qa import InputError
+from robust_qa.cli import FiniteFloat, output_option
+
+from ..commands import command_line, require
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_FOLDS = 4  # one of these parts of the document folders is held out
+_REPLAYED = 6000  # rows of the first training from which each step draws some
+_SOURCES = ("qamr", "sentences", "cloze")  # of these rows: those that people or encyclopedias wrote
+
+
+@click.command("documents", epilog="Example: rqa train documents handbook/ minutes/ --corpora data/ -o my-reader")
+@click.argument("folders", nargs=-1, required=True, type=_FOLDER)
+@output_option(
+    "PATH", "Folder to write. An interrupted run there continues.", name="output", required=True, stdout=False
+)
+@click.option(
+    "--corpora", type=_FOLDER, required=True, help="Rows to repeat and to calibrate on; see `rqa train reader`."
+)
+@click.option("--base", type=_FOLDER, help="Model made by `rqa train reader`. Default: the packaged model.")
+@click.option(
+    "--epochs",
+    type=FiniteFloat(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Passes over the questions.",
+)
+@click.option(
+    "--rate", type=FiniteFloat(min=0, min_open=True), default=5e-5, show_default=True, help="Peak learning rate."
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=3, show_default=True, help="Random seed.")
+def documents(folders: tuple[Path, ...], output: Path, **plan: object) -> None:
+    """Continue a reader's training on questions over the documents in FOLDERS: what to read first, where the answer is.
+
+    Each folder has `questions.jsonl` and the documents under `corpus/`. A line is {"question": ..., "answers": [...],
+    "evidence": a passage of the document word for word, "doc": its path in corpus}. A question that the documents do
+    not answer has no answers and no evidence, and may name a "near_miss": {"doc": ...}. A quarter of the folders of
+    documents is held out for calibration and metrics.
+    """
+    require("torch", "transformers", "sklearn", "scipy")
+    make_over_documents(
+        folders, output, command=command_line("train"), say=lambda line: click.echo(line, err=True), **plan  # type: ignore[arg-type]
+    )  # fmt: skip
+    click.echo(f"[reader.embedded]\nmodel = {json.dumps(str((output / 'model').resolve()), ensure_ascii=False)}")
+
+
+def make_over_documents(
+    folders: Sequence[Path],
+    output: Path,
+    *,
+    corpora: Path,
+    base: Path | None = None,
+    epochs: float = 1.0,
+    rate: float = 5e-5,
+    seed: int = 3,
+    command: str = "",
+    say: Callable[[str], None] = print,
+) -> dict[str, float]:
+    """Train on the questions of `folders` and write `output/model`. Returns the metrics of the model card."""
+    from rqa_embedded.engine import Engine
+
+    from .calibrate import settings_before, uncalibrated
+    from .card import history, notice
+    from .documents import folds, load_groups
+    from .make import RunInfo, finish
+    from .mixture import mixture
+    from .ranking import Plan, train
+    from .unpack import base_folder
+
+    output.mkdir(parents=True, exist_ok=True)
+    own = [(folder / "questions.jsonl", load_groups(folder)) for folder in folders]
+    groups = [group for _, part in own for group in part]
+    parts = folds(groups, _FOLDS)
+    if len(set(parts)) < _FOLDS:
+        raise InputError(
+            "The documents lie in too few folders to hold some out.",
+            hint=f"Give documents in at least {_FOLDS} folders under corpus/.",
+        )
+    rows = [row for row in mixture(corpora, seed) if row.source in _SOURCES]
+    random.Random(seed).shuffle(rows)
+    held_rows = mixture(corpora, seed, held=True)
+    random.Random(seed).shuffle(held_rows)
+    plan = Plan(epochs=epochs, rate=rate, seed=seed)
+    initial, encoder = base, base_folder(base, output / "base", say)
+    tokenizer = encoder / "tokenizer.json"
+    learnt = [group for group, part in zip(groups, parts, strict=True) if part]
+    model = train(learnt, rows[:_REPLAYED], encoder, output, plan, embedder=Engine(initial), say=say)
+    counts = [(path, len(part)) for path, part in own]
+    run = RunInfo(command, plan, len(groups), notice(initial, corpora=True, own=counts), history(initial))
+    before = settings_before(initial)
+    return finish(
+        model.to("cpu").eval(), tokenizer, output, uncalibrated(before.length, before.stride), held_rows[:1000],
+        groups=[group for group, part in zip(groups, parts, strict=True) if not part], before=before, run=run, say=say,
+    )  # fmt: skip
