@@ -23,7 +23,7 @@ _MOST_RIVALS = 3
 _MENTION = 0.5  # voice of a document that has an answer among its spans, but does not tell it
 _ASKED_AGAIN = 4  # passages of other documents
 _RIVAL = 0.5  # confidence from which an answer of the other documents alone is a rival
-_SAME_THING = 1 / 3  # two sentences about the same thing share more than this part of their words
+_SAME_THING = 0.15  # two sentences about the same thing share more than this part of their words
 _LEAST_LOGIT = -12.0  # of a part that is not among the most relevant
 _LEAST_SHARE = -6.0  # log of the least share of relevance
 
