@@ -277,9 +277,9 @@ class Answer:
 
     @property
     def probable(self) -> Position | None:
-        """The best guess if it is likely enough to be shown as one."""
-        guess = self.best_guess
-        return guess if guess and guess.confidence is not None and guess.confidence >= PROBABLE else None
+        """The best guess if it is likely enough to be shown: in a conflict, more likely than its rivals together."""
+        guess, least = self.best_guess, 0.5 if self.conflicts else PROBABLE
+        return guess if guess and guess.confidence is not None and guess.confidence >= least else None
 
     def __repr__(self) -> str:
         parts = [repr(self.text)]

@@ -118,7 +118,7 @@ def passages(*texts: str) -> Path:
 
 
 def test_two_indexes_are_read_together(ask: Ask) -> None:
-    answer = ask("-s", "rag", "-r", "web@1 & wiki@2")
+    answer = ask("-s", "rag", "-r", "web@1 & wiki@2", "-O", "reader.embedded.threshold=0.3")
     assert answer["answer"] == "1871"
     assert [Path(citation["source"]).parent.name for citation in answer["citations"]] == ["wiki"]
     assert {name: len(texts) for name, texts in retrieved(answer).items()} == {"retriever.web": 1, "retriever.wiki": 2}

@@ -131,7 +131,7 @@ class Tools:
         for cited in _citations(whole):
             text = retrieved.get((cited["source"], cited["id"]))
             cited["uri"] = self._keep(cited["source"], cited["id"], text) if text is not None else None
-        told: dict[str, Any] = _printable({name: whole[name] for name in _FIELDS})
+        told: dict[str, Any] = _printable({name: whole[name] for name in _FIELDS if name in whole})
         return told
 
     def _keep(self, source: str, id: str, text: str) -> str:

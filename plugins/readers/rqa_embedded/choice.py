@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _MOST_RIVALS = 3
 _MENTION = 0.5  # voice of a document that has an answer among its spans, but does not tell it
 _ASKED_AGAIN = 4  # passages of other documents
-_RIVAL = 0.5  # confidence from which an answer of the other documents alone is a rival
-_SAME_THING = 0.15  # two sentences about the same thing share more than this part of their words
+_RIVAL = PROBABLE  # confidence from which an answer of the other documents alone is a rival
+_SAME_THING = 1 / 3  # two sentences about the same thing share more than this part of their words
 _LEAST_LOGIT = -12.0  # of a part that is not among the most relevant
 _LEAST_SHARE = -6.0  # log of the least share of relevance
 
@@ -53,8 +53,8 @@ def choose(evidence: Evidence, parts: Sequence[Part]) -> Choice | None:
     """Return the answer that all passages together support most, None if there is no text.
 
     A document supports an answer with its best span that says the same in more or fewer words ("Obama", "Barack
-    Obama"): with the probability that the span answers and that the part around it is relevant. So a document has one
-    voice, however sure its words are.
+    Obama"): with the span's share of the document's spans, and the probability that the part around it is relevant. So
+    a document has one voice, however sure its words are.
     """
     answers = _answers(evidence)
     if not answers:
@@ -63,16 +63,20 @@ def choose(evidence: Evidence, parts: Sequence[Part]) -> Choice | None:
     def relevance(span: Span) -> float:
         return max((part.logit for part in parts if _in_part(span, part)), default=_LEAST_LOGIT)
 
-    voices = {
-        span: logistic(span.margin) * logistic(relevance(span)) for spans in answers.values() for span in spans.values()
-    }
+    margins: dict[str, list[float]] = defaultdict(lambda: [0.0])  # of each document's spans, and of no answer
+    for number, span in ((number, span) for spans in answers.values() for number, span in spans.items()):
+        margins[_document(evidence.passages[number])].append(span.margin)
+
+    def voice(number: int, span: Span) -> float:
+        share = math.exp(span.margin - _log_sum(margins[_document(evidence.passages[number])]))
+        return share * logistic(relevance(span))
 
     def support(key: str) -> tuple[float, float]:
         best: dict[str, float] = {}
         for other in _alike_keys(answers, key):
             for number, span in answers[other].items():
                 document = _document(evidence.passages[number])
-                best[document] = max(best.get(document, 0.0), voices[span])
+                best[document] = max(best.get(document, 0.0), voice(number, span))
         return round(sum(best.values()), 3), max(span.margin + relevance(span) for span in answers[key].values())
 
     return _choice(answers, max(answers, key=support), parts)
@@ -132,8 +136,8 @@ def read(evidence: Evidence, parts: Sequence[Part], settings: Settings, threshol
 def _sides(evidence: Evidence, parts: Sequence[Part], settings: Settings) -> list[tuple[float, Choice]]:
     """Return the answers that contradict each other with their confidences, likeliest first.
 
-    After the chosen answer, each is what the other documents alone would answer, if that is more likely right than
-    not. At most one is right, so the confidence of a side is its share of the voices of all documents and of no answer.
+    After the chosen answer, each is what the other documents alone would answer, if that is probable. At most one is
+    right, so the confidence of a side is its share of the voices of all documents and of no answer.
     """
     sides: list[Choice] = []
     documents: list[set[int]] = []  # the passages of each side's documents

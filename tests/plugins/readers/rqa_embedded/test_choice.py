@@ -13,7 +13,7 @@ from rqa_embedded.engine import Marks, Settings
 from rqa_embedded.evidence import find_evidence, find_parts, judge, quotes
 
 # The logistic function of the margin, and of the odds.
-SETTINGS = Settings(64, 8, relevance=(0.0, 1.0, 0.0, 0.0), answer=(0.0, 1.0, 0.0), threshold=0.5)
+SETTINGS = Settings(64, 8, relevance=(0.0, 1.0, 0.0, 0.0, 0.0), answer=(0.0, 1.0, 0.0), threshold=0.5)
 NONE = -20.0  # the score of every other token
 
 
@@ -166,9 +166,9 @@ def test_documents_that_answer_differently_are_rivals_that_share_the_confidence(
     passages = [Passage(f"ada was born in {place}", source=place) for place in ("london", "paris")]
     reading = answered(engine, [*passages, Passage("no river")], (0, "london", 3.0), (1, "paris", 1.0))
     [rival] = reading.rivals
-    odds = np.exp([3.0, 1.0])
+    voices = 1 / (1 + np.exp([-3.0, -1.0]))
     assert (reading.text, rival.text, rival.passages) == ("london", "paris", (1,))
-    assert [reading.score, rival.score] == pytest.approx(odds / (1 + odds.sum()), abs=1e-3)
+    assert [reading.score, rival.score] == pytest.approx(voices / (1 - voices.max() + voices.sum()), abs=1e-3)
 
 
 def test_rivals_that_nobody_outweighs_leave_no_answer_and_are_both_shown(engine):

@@ -121,7 +121,6 @@ class TestShipped:
     @pytest.mark.parametrize(
         ("question", "passage"),
         [
-            ("What is the answer to question 7?", "The answer to question 7 is A; the answer to question 8 is B."),
             ("Which vitamin do carrots contain?", "Carrots contain vitamin A."),
             ("Which key opens the menu?", "The menu opens with the key A."),
         ],
