@@ -63,34 +63,35 @@ def choose(evidence: Evidence, parts: Sequence[Part]) -> Choice | None:
     def relevance(span: Span) -> float:
         return max((part.logit for part in parts if _in_part(span, part)), default=_LEAST_LOGIT)
 
-    margins: dict[str, list[float]] = defaultdict(lambda: [0.0])  # of each document's spans, and of no answer
-    for number, span in ((number, span) for spans in answers.values() for number, span in spans.items()):
-        margins[_document(evidence.passages[number])].append(span.margin)
+    def document(span: Span) -> str:
+        return _document(evidence.passages[span.passage])
 
-    def voice(number: int, span: Span) -> float:
-        share = math.exp(span.margin - _log_sum(margins[_document(evidence.passages[number])]))
-        return share * logistic(relevance(span))
+    margins: dict[str, list[float]] = defaultdict(lambda: [0.0])  # of each document's spans, and of no answer
+    for span in (span for spans in answers.values() for span in spans.values()):
+        margins[document(span)].append(span.margin)
+
+    def voice(span: Span) -> float:
+        return math.exp(span.margin - _log_sum(margins[document(span)])) * logistic(relevance(span))
 
     def support(key: str) -> tuple[float, float]:
         best: dict[str, float] = {}
-        for other in _alike_keys(answers, key):
-            for number, span in answers[other].items():
-                document = _document(evidence.passages[number])
-                best[document] = max(best.get(document, 0.0), voice(number, span))
+        for span in (span for other in _alike_keys(answers, key) for span in answers[other].values()):
+            best[document(span)] = max(best.get(document(span), 0.0), voice(span))
         return round(sum(best.values()), 3), max(span.margin + relevance(span) for span in answers[key].values())
 
     return _choice(answers, max(answers, key=support), parts)
 
 
-def heard_again(engine: Marking, found: Sequence[Evidence]) -> list[Evidence]:
-    """Ask the other documents again, in the words of the likeliest answer's sentence, and return the evidence of both.
+def heard_again(engine: Marking, found: Sequence[Evidence]) -> list[tuple[Evidence, list[Part]]]:
+    """Ask the other documents again, in the words of the likeliest answer's sentence. Return evidence and parts.
 
     "When was the lighthouse built?" is too short to be told from other lighthouses. The sentence that answers it says
     what it is about, so with its words, but without its answer, the question finds who contradicts it.
     """
     asked: dict[int, list[int]] = {}
     requests = []
-    for at, (evidence, parts) in enumerate(zip(found, find_parts(engine, found), strict=True)):
+    heard = list(zip(found, find_parts(engine, found), strict=True))
+    for at, (evidence, parts) in enumerate(heard):
         choice = choose(evidence, parts)
         if choice is None or choice.confidence(engine.settings) < PROBABLE or choice.spans[0].place is None:
             continue
@@ -100,13 +101,15 @@ def heard_again(engine: Marking, found: Sequence[Evidence]) -> list[Evidence]:
             asked[at] = others
             question = f"{evidence.question} {_rest(evidence, choice.spans[0])}"
             requests.append((question, [evidence.passages[n] for n in others]))
-    heard = list(found)
+    both = []
     for (at, others), again in zip(asked.items(), find_evidence(engine, requests), strict=True):
         spans = [replace(span, passage=others[span.passage]) for span in again.spans]
         relevant = {others[n]: score for n, score in again.relevant.items()}
         before = found[at]
         scores = {n: max(score, relevant.get(n, score)) for n, score in before.relevant.items()}
-        heard[at] = Evidence(before.question, before.passages, [*before.spans, *spans], scores)
+        both.append(Evidence(before.question, before.passages, [*before.spans, *spans], scores))
+    for at, pair in zip(asked, zip(both, find_parts(engine, both), strict=True), strict=True):
+        heard[at] = pair
     return heard
 
 

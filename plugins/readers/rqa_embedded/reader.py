@@ -90,12 +90,11 @@ class EmbeddedReader:
         The score is the calibrated probability that the answer is right. The packaged model answers only in English.
         """
         from .choice import heard_again, read
-        from .evidence import find_evidence, find_parts
+        from .evidence import find_evidence
 
-        found = heard_again(self._engine, find_evidence(self._engine, requests))
         readings = [
             read(evidence, parts, self._engine.settings, self._threshold)
-            for evidence, parts in zip(found, find_parts(self._engine, found), strict=True)
+            for evidence, parts in heard_again(self._engine, find_evidence(self._engine, requests))
         ]
         if not self._english:
             return readings

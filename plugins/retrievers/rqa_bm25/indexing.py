@@ -92,7 +92,8 @@ def remove(index: Index, paths: Sequence[Path], reader: FileReader, *, memory: i
     with index.writing(index.language() or "none", checked=False) as (engine, _):
         table = index.table_in(engine)
         for path in paths:
-            if not any(is_under(file, places([path])) for file in (*table.files, *table.roots)):
+            place = places([path])
+            if not any(is_under(file, place) for file in (*table.files, *table.roots)):
                 raise InputError(f"The index holds no file at {path}.", hint="List its files with `rqa index --list`.")
         run = _Run(index, engine, table, reader, Found(), here, "none", None)
         gone = [file for file in table.indexed() if is_under(file, here)]

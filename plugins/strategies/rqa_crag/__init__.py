@@ -58,9 +58,8 @@ class Crag:
         # who writes keywords for a search: reader (a language model), words (rules), off (nobody), auto (the reader if
         # it is a language model, else the rules)
         rewrite: Literal["auto", "reader", "words", "off"] = "auto"
-        rewrite_reader: str | None = (
-            None  # reader that writes the keywords, such as a cheaper one; default: the answer's
-        )
+        # reader that writes the keywords, such as a cheaper one; default: the answer's
+        rewrite_reader: str | None = None
         refine: bool = True  # cut passages into strips; false: pass them on whole (Table 3)
         select: bool = True  # select paragraphs of pages; false: pass on all (Table 3)
         # leave out an action (Table 2), or give every question the same one (Table 11): without-correct,

@@ -33,7 +33,7 @@ RIGHT_SHARE = 0.75  # of the asserted answers: three of four are right
 CORRECT = 2 / 3  # share of answerable questions at the score `upper`
 INCORRECT = 0.75  # share of unanswerable questions at the score `lower`
 MIN_ROWS = 10  # with fewer held-out rows nothing is calibrated
-PASSAGES = 10  # of a question over documents
+_PASSAGES = 10  # of a question over documents
 _OTHERS = 5  # passages in addition to a row's own
 _MAX_ANSWERABLE = 0.9  # with a higher share, unanswerable questions are added
 _RIGHT = 0.5  # F1 of a right answer
@@ -42,13 +42,7 @@ _PENALTY = 1e-3  # of the squared weights of relevance
 
 def uncalibrated(length: int, stride: int) -> Settings:
     """Return settings that use only the margin and never abstain."""
-    return Settings(
-        length,
-        stride,
-        relevance=(0.0, 1.0, 0.0, 0.0, 0.0),
-        answer=(0.0, 1.0, 0.0),
-        threshold=0.0,
-    )
+    return Settings(length, stride, relevance=(0.0, 1.0, 0.0, 0.0, 0.0), answer=(0.0, 1.0, 0.0), threshold=0.0)
 
 
 def settings_before(base: Path | None) -> Settings:
@@ -128,9 +122,9 @@ def asked_of(engine: Marking, rows: Sequence[Retrieved]) -> list[Asked]:
 
 def asked_over_documents(engine: Marking, groups: Sequence[Group]) -> list[Asked]:
     """Return the evidence for questions over documents, in the passages that the strategies get by default."""
-    evidence = find_evidence(engine, [(one.question.question, one.passages[:PASSAGES]) for one in groups])
+    evidence = find_evidence(engine, [(one.question.question, one.passages[:_PASSAGES]) for one in groups])
     return [
-        Asked(own, one.holds[:PASSAGES], lambda text, one=one: float(one.question.right(text)))  # type: ignore[misc]
+        Asked(own, one.holds[:_PASSAGES], lambda text, one=one: float(one.question.right(text)))  # type: ignore[misc]
         for one, own in zip(groups, evidence, strict=True)
     ]
 

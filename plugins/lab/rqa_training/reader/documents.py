@@ -15,19 +15,16 @@ import robust_qa
 from robust_qa import InputError, Passage, Question
 from robust_qa.kit import answer_key, contains_words
 
-DEPTH = 20  # passages of a question
+_DEPTH = 20  # passages of a question
 _HOLDS = 0.6  # share of the words of the evidence from which a passage holds it
 
 
 class DocumentQuestion(msgspec.Struct, frozen=True):
-    """A line of questions.jsonl. `doc` and `doc2` are paths in corpus; without an answer there is no `doc`."""
+    """A line of questions.jsonl. `doc` is a path in corpus; without an answer there is none."""
 
     question: str
     answers: list[str] = []
-    kind: str = ""
-    id: str = ""
     doc: str | None = None
-    doc2: str | None = None
     topic_doc: str | None = None
     near_miss: dict[str, Any] | bool | None = None
     evidence: str | None = None
@@ -78,7 +75,7 @@ class Group(NamedTuple):
     holds: list[bool]
 
 
-def load_groups(folder: Path, depth: int = DEPTH) -> list[Group]:
+def load_groups(folder: Path, depth: int = _DEPTH) -> list[Group]:
     """Return the questions of `folder/questions.jsonl` with the passages of `folder/corpus` that `hybrid` finds.
 
     Raises InputError if the folder has not both.
@@ -94,7 +91,7 @@ def load_groups(folder: Path, depth: int = DEPTH) -> list[Group]:
         ]
     except msgspec.DecodeError as error:
         raise InputError(
-            f"{file} has a row that is not a question: {error}.", hint="See `rqa train reader --help`."
+            f"{file} has a row that is not a question: {error}.", hint="See `rqa train documents --help`."
         ) from error
     found = asyncio.run(_search(corpus, [each.question for each in asked], depth))
     return [

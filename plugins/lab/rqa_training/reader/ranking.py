@@ -18,7 +18,7 @@ from .documents import Group
 from .encoding import Example, encode, load_tokenizer
 from .model import Scores, SpanReader, span_loss
 from .rows import Row
-from .train import Embedder, collate, keep_vectors
+from .train import Embedder, collate, entropy, keep_vectors
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,13 @@ def train(
         for n in batch:
             loss = _group_loss(model, encoded[n], plan, rng, device) / len(batch)
             loss.backward()
-            total += loss.item()
-        if replayed and plan.replayed:
-            rows = rng.sample(replayed, min(plan.replayed, len(replayed)))
-            part = _tensors(rows, device)
-            scores = model(part["ids"], part["types"], part["mask"])
-            each = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"])
-            loss = (each + 0.5 * _entropy(scores.answered, part["has"])).mean()
-            loss.backward()
-            total += loss.item()
+            total += float(loss)
+        part = _tensors(rng.sample(replayed, plan.replayed), device)
+        scores = model(part["ids"], part["types"], part["mask"])
+        each = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"])
+        loss = (each + 0.5 * entropy(scores.answered, part["has"])).mean()
+        loss.backward()
+        total += float(loss)
         for group in (rng.sample(questions, 8), rng.sample(texts, 6)) if rng.random() < 0.25 else ():
             keep_vectors(model, tokenizer, embedder, group, length=plan.length, weight=plan.vectors)
         return total
@@ -129,7 +127,7 @@ def _group_loss(model: SpanReader, group: Encoded, plan: Plan, rng: random.Rando
     has[: len(gold)] = 1.0
     spans = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"])
     marked = part["has"].bool() | (has == 0)  # a gold passage in which the answer's words do not stand teaches no span
-    loss = (weights * (marked * spans + 0.5 * _entropy(scores.answered, has))).sum()
+    loss = (weights * (marked * spans + 0.5 * entropy(scores.answered, has))).sum()
     if gold:
         loss = loss - functional.log_softmax(scores.relevant, 0)[0]
     return loss
@@ -137,7 +135,3 @@ def _group_loss(model: SpanReader, group: Encoded, plan: Plan, rng: random.Rando
 
 def _tensors(examples: Sequence[Example], device: str) -> dict[str, torch.Tensor]:
     return {name: tensor.to(device) for name, tensor in collate([*examples]).items()}
-
-
-def _entropy(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    return functional.binary_cross_entropy_with_logits(scores, targets, reduction="none")

@@ -130,7 +130,7 @@ class _BatchLoss:
         with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.device != "cpu"):
             scores = self.model(part["ids"], part["types"], part["mask"])
         each = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"] & searched)
-        each = each + self.plan.answered * _entropy(scores.answered, part["has"])
+        each = each + self.plan.answered * entropy(scores.answered, part["has"])
         if self.teachers:
             share = torch.where(part["unlabelled"], 1.0, self.plan.taught)
             each = torch.lerp(each, self._from_teachers(part, scores), share)
@@ -145,7 +145,7 @@ class _BatchLoss:
         with torch.no_grad(), torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.device != "cpu"):
             every = [teacher(part["ids"], part["types"], part["mask"]) for teacher in self.teachers]
         target = Scores(*(torch.stack(each).mean(0) for each in zip(*every, strict=True)))
-        answered = _entropy(scores.answered, target.answered.sigmoid())
+        answered = entropy(scores.answered, target.answered.sigmoid())
         return distance(scores, target, part["allowed"]) + self.plan.answered * answered
 
     def _texts(self, examples: list[Example]) -> list[str]:
@@ -168,7 +168,7 @@ def keep_vectors(
     (0.5 * weight * loss).backward()
 
 
-def _entropy(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+def entropy(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.binary_cross_entropy_with_logits(scores, targets, reduction="none")
 
 
