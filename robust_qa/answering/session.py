@@ -9,12 +9,14 @@ import shlex
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Set
+from contextlib import suppress
 from copy import copy
 from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ..calls.cache import Cache, open_cache
+from ..calls.contract import attributed
 from ..calls.pipeline import Pipeline
 from ..calls.trace import Trace
 from ..calls.watching import Watcher
@@ -35,6 +37,9 @@ from .indexing import refresh
 from .retrieval import check
 from .strategies import answer_of
 from .toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from ..documents import Indexed
 
 MOST_CHARACTERS = 20_000  # of a question
 _PAUSE = 2.0  # seconds without a question after which the indexes are refreshed
@@ -198,6 +203,16 @@ class Session:
         if self._history is not None:
             await asyncio.to_thread(self._history.add, answer)
         return answer
+
+    async def documents(self) -> dict[str, Indexed]:
+        """The files in the indexes that are searched, by name. Empty if no retriever lists its files."""
+        found: dict[str, Indexed] = {}
+        for name in self.components.retriever_names():
+            if self.components.has("retriever", name, "files"):
+                retriever = self.components.pipeline("retriever", name).component
+                with attributed(f"retriever.{name}"), suppress(MissingError):  # there is no index yet
+                    found |= await asyncio.to_thread(retriever.files)
+        return {file: kept for file, kept in found.items() if kept.passages}
 
     @property
     def strategies(self) -> list[str]:

@@ -9,7 +9,7 @@ import asyncio
 import hmac
 import signal
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -64,14 +64,17 @@ class Address:
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.socket.getsockname()[1]}"
         self.secret = token.reveal(self.url) if token else ""
 
-    async def serve(self, app: App, *, seconds: float, unguarded: str = "") -> None:
+    async def serve(
+        self, app: App, *, seconds: float, unguarded: Collection[str] = (), origins: Collection[str] = ()
+    ) -> None:
         """Serve until Ctrl-C or SIGTERM, then give the requests in progress `seconds`. A second signal cancels them.
 
-        A client has as long to send a request, but at most 20 s. The page `unguarded` needs no token.
+        A client has as long to send a request, but at most 20 s. The pages `unguarded` need no token. Web pages of
+        `origins`, such as "http://localhost:3000", may read the replies (CORS).
         """
         from .connections import Server
 
-        server = Server(_Access(app, self.secret, unguarded), self.socket, seconds)
+        server = Server(_Access(app, self.secret, unguarded, origins), self.socket, seconds)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, server.stop)
@@ -92,14 +95,14 @@ def _listening(host: str, port: int) -> socket.socket:
 class _Access:
     """Lets in requests with the token. Without a token: requests that name this machine.
 
-    A web page can point a name of its own at this machine and read the replies. Its requests name that name. Pages of
-    this machine may read the replies (CORS).
+    A web page can point a name of its own at this machine and read the replies. Its requests name that name.
     """
 
-    def __init__(self, app: App, secret: str, unguarded: str) -> None:
+    def __init__(self, app: App, secret: str, unguarded: Collection[str], origins: Collection[str]) -> None:
         self._app = app
         self._expected = f"Bearer {secret}".encode() if secret else b""
-        self._unguarded = unguarded
+        self._unguarded = frozenset(unguarded)
+        self._origins = frozenset(origin.encode() for origin in origins)
 
     async def __call__(self, scope: Messages, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -107,10 +110,10 @@ class _Access:
             return
         headers = dict(scope["headers"])
         origin = headers.get(b"origin", b"")
-        exchange = _Exchange(receive, send, origin if _is_of_this_machine(origin) else b"")
+        exchange = _Exchange(receive, send, origin if origin in self._origins else b"")
         if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
             await self._preflight(headers, exchange)
-        elif scope["path"] == self._unguarded or self._lets_in(headers):
+        elif scope["path"] in self._unguarded or self._lets_in(headers):
             await exchange.run(self._app, scope)
         elif self._expected:
             await _refuse(exchange.send, 401, "The bearer token is missing or wrong.", "authentication_error")
@@ -121,7 +124,8 @@ class _Access:
     async def _preflight(self, headers: dict[bytes, bytes], exchange: _Exchange) -> None:
         """Tell a browser, which sends no token yet, whether a page may send its request."""
         if not exchange.origin:
-            await _refuse(exchange.send, 403, "Only web pages of this machine may use this server.", "forbidden")
+            message = "Web pages of this origin may not use this server. Its owner can let them with --allow-origin."
+            await _refuse(exchange.send, 403, message, "forbidden")
             return
         allowed = [
             (b"access-control-allow-methods", b"GET, POST"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
@@ -13,54 +14,71 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from robust_qa import RqaError
+from robust_qa import Answer, RqaError
 from robust_qa.cli import as_json
 
 from .capacity import Capacity, ClientGone, unless_gone
 from .chat import Completion
 from .errors import ApiError, api_error
+from .footnotes import lead
+from .metrics import CONTENT_TYPE, Metrics
 from .requests import Ask, Chat, read
+from .static import document, page
+from .streaming import ALIVE, Events, Growing, as_event
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import ASGIApp
 
-    from robust_qa.answering import Session
+    from robust_qa.answering import Session, Watcher
 
-_ROOT = "rqa serve: POST /v1/chat/completions or /v1/rqa/ask, GET /v1/models or /health. See `rqa help serve`.\n"
 _LEFT = 499  # nobody reads this status, as the client has left
 
 
-def application(session: Session, models: Mapping[str, str], capacity: Capacity, *, most: int) -> Starlette:
+def application(session: Session, models: Mapping[str, str], capacity: Capacity, *, most: int) -> ASGIApp:
     """Return the application that answers with `session`.
 
     `models`: strategies by name of the model. `most`: bytes of a request.
     """
-    pages = _Pages(session, models, capacity, most)
-    return Starlette(
+    metrics = Metrics()
+    pages = _Pages(session, models, capacity, metrics, most)
+    app = Starlette(
         routes=[
             Route("/", pages.root),
             Route("/health", pages.health),
+            Route("/metrics", pages.metrics),
             Route("/v1/models", pages.list_models),
             Route("/v1/models/{name:path}", pages.show_model),
             Route("/v1/chat/completions", pages.chat, methods=["POST"]),
             Route("/v1/rqa/ask", pages.ask, methods=["POST"]),
+            Route("/v1/rqa/document", pages.document),
         ],
         exception_handlers={ApiError: _failed, RqaError: _failed, HTTPException: _failed, ClientGone: _left},
     )
+    return metrics.counting(app, [route.path for route in app.routes if isinstance(route, Route)])
 
 
 class _Pages:
-    def __init__(self, session: Session, models: Mapping[str, str], capacity: Capacity, most: int) -> None:
+    def __init__(
+        self, session: Session, models: Mapping[str, str], capacity: Capacity, metrics: Metrics, most: int
+    ) -> None:
         self._session = session
         self._models = models
         self._capacity = capacity
+        self._metrics = metrics
         self._most = most
 
     async def root(self, request: Request) -> Response:
-        return Response(_ROOT, media_type="text/plain")
+        return page()
 
     async def health(self, request: Request) -> Response:
         return _json({"status": "ok", "requests": self._capacity.requests})
+
+    async def metrics(self, request: Request) -> Response:
+        return Response(self._metrics.text(self._capacity.requests), headers={"Content-Type": CONTENT_TYPE})
+
+    async def document(self, request: Request) -> Response:
+        indexed = await self._session.documents()
+        return await asyncio.to_thread(document, request.query_params.get("file", ""), indexed)
 
     async def list_models(self, request: Request) -> Response:
         return _json({"object": "list", "data": [*map(_model, self._models)]})
@@ -69,26 +87,37 @@ class _Pages:
         self._strategy(request.path_params["name"])
         return _json(_model(request.path_params["name"]))
 
-    async def chat(self, request: Request) -> Response | _Events:
+    async def chat(self, request: Request) -> Response | Events:
         chat = await read(request, Chat, self._most)
-        completion = Completion(self._session, self._capacity, chat, self._strategy(chat.model))
+        completion = Completion(self._session, self._capacity, self._metrics, chat, self._strategy(chat.model))
         if chat.stream:
-            return _Events(completion.events(), self._capacity)
+            return Events(completion.events(), self._capacity)
         with self._capacity.admitted():
             return _json(await unless_gone(request.receive, completion.whole()))
 
-    async def ask(self, request: Request) -> Response:
+    async def ask(self, request: Request) -> Response | Events:
         asked = await read(request, Ask, self._most)
         default, *_ = self._models
         name = self._strategy(default if asked.strategy is None else f"rqa/{asked.strategy}")
         question = asked.question()
 
-        async def answer() -> dict[str, Any]:
+        async def answer(watcher: Watcher | None = None) -> Answer:
             async with self._capacity.turn():
-                return as_json(await self._session.answer(question, strategy=name))
+                return await self._metrics.counted(self._session.answer(question, strategy=name, watcher=watcher))
 
+        async def events() -> AsyncIterator[bytes]:
+            growing = Growing()
+            answering = asyncio.create_task(answer(growing))
+            async with aclosing(growing.until(answering)) as changes:  # type: ignore[type-var]
+                async for changed in changes:
+                    yield as_event({"step": growing.doing, "text": growing.text}) if changed else ALIVE
+            found = answering.result()
+            yield as_event({"answer": as_json(found), "lead": lead(found)})
+
+        if asked.stream:
+            return Events(events(), self._capacity)
         with self._capacity.admitted():
-            return _json(await unless_gone(request.receive, answer()))
+            return _json(as_json(await unless_gone(request.receive, answer())))
 
     def _strategy(self, model: str) -> str:
         """Return the strategy of that model. Raises ApiError if there is none."""
@@ -96,29 +125,6 @@ class _Pages:
             known = ", ".join(self._models)
             raise ApiError(404, f"There is no model {model!r}. The models are {known}.", code="model_not_found")
         return self._models[model]
-
-
-class _Events:
-    """A stream of server-sent events, which ends when the client leaves."""
-
-    def __init__(self, events: AsyncIterator[bytes], capacity: Capacity) -> None:
-        self._events = events
-        self._capacity = capacity
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._capacity.admitted():
-            try:
-                await unless_gone(receive, self._send_to(send))
-            except ClientGone:
-                return
-
-    async def _send_to(self, send: Send) -> None:
-        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        async with aclosing(self._events) as events:  # type: ignore[type-var]
-            async for event in events:
-                await send({"type": "http.response.body", "body": event, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -45,6 +45,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="Largest request in MiB.",
 )
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="Let web pages of this origin use the server, such as http://localhost:3000. May be repeated.",
+)
 @answering_options(several=True)
 @history_option
 @click.pass_obj
@@ -58,10 +65,11 @@ def serve(
     jobs: int,
     timeout: float,
     max_request: float,
+    origins: tuple[str, ...],
     strategy: tuple[str, ...],
     **answering: Any,
 ) -> None:
-    """Answer questions over HTTP, as OpenAI's chat completions.
+    """Answer questions over HTTP: on a page for people, and as OpenAI's chat completions for programs.
 
     Each strategy that can run is a model, such as rqa/astute. -s serves only the strategies you name.
     """
@@ -80,6 +88,7 @@ def serve(
             models = offered(session, strategy)
             app = application(session, models, Capacity(jobs, timeout), most=int(max_request * 2**20))
             run.say(f"serving {', '.join(models)} at {address.url}/v1. Stop with Ctrl-C")
-            await address.serve(app, seconds=timeout + 1, unguarded="/health")
+            run.say(f"open {address.url} in a browser to ask there")
+            await address.serve(app, seconds=timeout + 1, unguarded=("/", "/health"), origins=origins)
 
         in_session(run, Answering(**answering), work, record="serve")

@@ -75,11 +75,12 @@ class _Given(msgspec.Struct):
 
 
 class Ask(msgspec.Struct):
-    """A request for a whole answer. `passages` replace retrieval."""
+    """A request for a whole answer. `passages` replace retrieval. With `stream`, the answer comes as events."""
 
     text: str = msgspec.field(name="question")
     strategy: str | None = None
     passages: list[str | _Given] | None = None
+    stream: bool | None = None
 
     def question(self) -> Question:
         """Return the question with its passages. Raises ApiError if it is empty."""

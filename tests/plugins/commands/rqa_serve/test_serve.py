@@ -174,6 +174,15 @@ def test_the_whole_answer_is_that_of_rqa_ask(server: Serving) -> None:
     assert [step["kind"] for step in answer["trace"]] == ["retrieve", "generate"]
 
 
+def test_the_whole_answer_can_be_streamed(server: Serving) -> None:
+    streamed = post(server, "/rqa/ask", json={"question": QUESTION, "strategy": "rag", "stream": True})
+    *growing, last = [json.loads(line[6:]) for line in streamed.text.split("\n\n") if line.startswith("data: ")]
+    assert any(event["step"] for event in growing)
+    assert (last["answer"]["answer"], last["lead"], last["answer"]["strategy"]) == ("In 1871", "In 1871", "rag")
+    failed = post(server, "/rqa/ask", json={"question": "FAIL", "strategy": "norag", "stream": True})
+    assert "Not today" in json.loads(failed.text.split("data: ")[-1])["error"]["message"]
+
+
 def test_llm_is_a_client(server: Serving, tmp_path: Path) -> None:
     if find_spec("llm") is None:
         pytest.skip("llm is not installed: pip install -e '.[dev]'")
@@ -243,6 +252,63 @@ def test_a_request_has_a_time_limit(tmp_path: Path, model: Server) -> None:
     with serving(tmp_path, "-s", "norag", "--timeout", "0.3", reader=model.url) as server:
         late = post(server, "/chat/completions", json={"model": "rqa/norag", "messages": asked("HANG")})
         assert (late.status_code, late.json()["error"]["message"]) == (504, "No answer within 0.3 s.")
+
+
+# -- documents and counts
+
+
+def test_an_indexed_document_can_be_read_and_no_other_file(server: Serving, docs: Path, tmp_path: Path) -> None:
+    def get(name: str | Path) -> httpx.Response:
+        return httpx.get(f"{server.url}/rqa/document", params={"file": str(name)}, trust_env=False, timeout=20)
+
+    file = docs / "light.md"
+    cited = post(server, "/rqa/ask", json={"question": QUESTION, "strategy": "rag"}).json()["citations"][0]
+    assert cited["file"] == str(file)
+    told = get(cited["file"])
+    assert told.text == file.read_text() and told.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert told.headers["X-Content-Type-Options"] == "nosniff" and "sandbox" in told.headers["Content-Security-Policy"]
+    (docs / "new.md").write_text("This file is not in the index yet.")
+    traversals = (
+        "",
+        ".",
+        "light.md",
+        "/etc/passwd",
+        docs / "new.md",
+        docs / ".." / docs.name / "light.md",
+        f"{file}/..",
+    )
+    for other in (*traversals, docs, f"{docs}/../../../../../etc/passwd", "..%2f..%2fetc%2fpasswd", "a\0b", "x" * 9000):
+        assert get(other).status_code == 404, other
+    (docs / "new.md").unlink()
+    text = file.read_text()
+    (tmp_path / "secret.md").write_text("secret")
+    file.unlink()
+    file.symlink_to(tmp_path / "secret.md")
+    try:
+        assert get(file).status_code == 404
+    finally:
+        file.unlink()
+        file.write_text(text)
+
+
+def test_requests_and_answers_are_counted_for_prometheus(packaged: Serving) -> None:
+    def counts() -> dict[str, float]:
+        told = httpx.get(packaged.url.replace("/v1", "/metrics"), trust_env=False)
+        assert told.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        samples = [line.rpartition(" ") for line in told.text.splitlines() if not line.startswith("#")]
+        return {name: float(value) for name, _, value in samples}
+
+    before = counts()
+    post(packaged, "/rqa/ask", json={"question": "Who was the keeper?"})
+    post(packaged, "/rqa/ask", json={"question": "How tall is the church?"})
+    httpx.get(packaged.url.replace("/v1", "/nothing"), trust_env=False)
+    after = counts()
+    grown = {name: value - before.get(name, 0) for name, value in after.items() if value != before.get(name, 0)}
+    assert grown.pop("rqa_answer_seconds_sum") > 0
+    assert grown['rqa_answers_total{outcome="answered"}'] == grown['rqa_answers_total{outcome="abstained"}'] == 1
+    assert grown['rqa_requests_total{page="/v1/rqa/ask",status="200"}'] == grown["rqa_answer_seconds_count"] == 2
+    assert grown['rqa_requests_total{page="other",status="404"}'] == 1
+    assert after["rqa_requests_in_progress"] == 0
 
 
 # -- leaving and stopping
@@ -321,20 +387,24 @@ def test_a_client_that_sends_no_whole_request_in_time_is_disconnected(
 # -- who may ask
 
 
-def test_a_web_page_of_this_machine_may_ask(server: Serving) -> None:
+def test_a_web_page_may_ask_if_its_origin_is_allowed(server: Serving, tmp_path: Path) -> None:
     asking = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
-    page = f"{server.url}/chat/completions"
-    with httpx.Client(trust_env=False) as client:
-        may = client.options(page, headers={"Origin": "http://localhost:3000", **asking})
-        assert (may.status_code, may.headers["Access-Control-Allow-Origin"]) == (204, "http://localhost:3000")
-        assert may.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
+
+    def replies(server: Serving, origin: str) -> tuple[httpx.Response, httpx.Response]:
+        headers = {"Origin": origin}
+        preflight = httpx.options(f"{server.url}/rqa/ask", headers={**headers, **asking}, trust_env=False)
+        return preflight, httpx.get(f"{server.url}/models", headers=headers, trust_env=False)
+
+    with serving(
+        tmp_path, "-s", "norag", "--allow-origin", "https://good.example", reader="http://localhost:1"
+    ) as open_:
+        may, models = replies(open_, "https://good.example")
+        assert may.status_code == 204 and may.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
         assert "POST" in may.headers["Access-Control-Allow-Methods"]
-        models = client.get(f"{server.url}/models", headers={"Origin": "http://localhost:3000"})
-        assert models.headers["Access-Control-Allow-Origin"] == "http://localhost:3000"
-        for origin in ("https://evil.example", "http://localhost.evil.example", "null", "http://[::1"):
-            assert client.options(page, headers={"Origin": origin, **asking}).status_code == 403
-            models = client.get(f"{server.url}/models", headers={"Origin": origin})
-            assert "Access-Control-Allow-Origin" not in models.headers
+        assert {reply.headers["Access-Control-Allow-Origin"] for reply in (may, models)} == {"https://good.example"}
+        others = [replies(open_, origin) for origin in ("https://evil.example", "https://good.example.evil", "null")]
+    for may, models in [*others, replies(server, "http://localhost:3000")]:
+        assert may.status_code == 403 and "Access-Control-Allow-Origin" not in models.headers
 
 
 def test_without_a_token_only_requests_to_this_machine_are_answered(server: Serving) -> None:
@@ -354,7 +424,8 @@ def test_an_address_beyond_this_machine_needs_a_token(tmp_path: Path, model: Ser
         for key, status in (("wrong", 401), ("open-sesame", 200)):
             headers = {"Authorization": f"Bearer {key}", "Host": "rqa.example"}
             assert httpx.get(f"{url}/models", headers=headers, trust_env=False).status_code == status
-        assert httpx.get(url.replace("/v1", "/health"), trust_env=False).status_code == 200
+        for page, status in (("/health", 200), ("/", 200), ("/metrics", 401), ("/v1/rqa/document?file=x", 401)):
+            assert httpx.get(url.replace("/v1", page), trust_env=False).status_code == status
 
 
 def test_a_port_in_use_is_an_error_with_advice() -> None:

@@ -1,0 +1,136 @@
+"""The page of `rqa serve` in a headless Chromium."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standins.openai import HANG, Fault, serve, streamed
+from standins.serving import Serving, serving
+
+playwright = pytest.importorskip("playwright.sync_api", reason="pip install -e '.[dev]'")
+for module in ("starlette", "uvicorn"):
+    pytest.importorskip(module, reason="pip install -e '.[serve]'")
+
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+WORDS = "The engineer Ingrid Valdane built the lighthouse at Skerry Point"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with playwright.sync_playwright() as driver:
+        try:
+            browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        except playwright.Error:
+            pytest.skip("there is no Chromium: run `playwright install chromium`")
+        with closing(browser):
+            yield browser
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A server over the reader in the package."""
+    folder = tmp_path_factory.mktemp("page")
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / "light.md").write_text("# The light\n\nThe lighthouse was built in 1871 by Ingrid Valdane.\n")
+    (docs / "guide.md").write_text("# The guide\n\nThe lighthouse was built in 1874 by Ingrid Valdane.\n")
+    (docs / "keeper.txt").write_text(f"The keeper was Bo Renn {EVIL}.\n")
+    with serving(folder, "--docs", docs, "-s", "rag") as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Any, server: Serving) -> Iterator[Any]:
+    """The page, which must neither fail nor ask another server."""
+    yield from opened(browser, server)
+
+
+def opened(browser: Any, server: Serving) -> Iterator[Any]:
+    with closing(browser.new_context()) as context:
+        page = context.new_page()
+        trouble: list[str] = []
+        root = server.url.removesuffix("v1")
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("dialog", lambda dialog: trouble.append(dialog.message))
+        page.on("request", lambda request: request.url.startswith((root, "data:")) or trouble.append(request.url))
+        response = page.goto(root)
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+        yield page
+        assert trouble == []
+
+
+def asked(page: Any, question: str) -> Any:
+    """Type a question, ask it with Enter, and return what the page shows of its answer."""
+    page.fill("#question", question)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("article[aria-busy]", state="detached", timeout=30_000)
+    return page.locator("article").first
+
+
+def test_an_answer_has_its_quotes_places_and_documents(page: Any, server: Serving) -> None:
+    answer = asked(page, "Who was the keeper?")
+    assert answer.locator(".answer").inner_text().startswith("Bo Renn")
+    assert EVIL in answer.locator("blockquote").first.inner_text()  # as text
+    assert answer.locator("img, script").count() == 0
+    assert answer.locator("mark").first.inner_text() == "Bo Renn"
+    link = answer.locator("cite a").first
+    assert "keeper.txt, line 1" in link.inner_text()
+    with page.context.expect_page() as opening:
+        link.click()
+    assert EVIL in opening.value.locator("body").inner_text()
+
+
+def test_a_conflict_shows_the_rival_answers_with_their_sources(page: Any) -> None:
+    answer = asked(page, "When was the lighthouse built?")
+    assert "The sources disagree" in answer.inner_text()
+    rivals = {rival.locator("strong").inner_text()[:4]: rival.inner_text() for rival in answer.locator(".rival").all()}
+    assert "light.md, line 3" in rivals["1871"] and "guide.md, line 3" in rivals["1874"]
+
+
+def test_without_an_answer_the_page_says_why(page: Any) -> None:
+    assert "No passage that was found is about the question." in asked(page, "How tall is the church?").inner_text()
+
+
+@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_and_follows_the_colours_of_the_system(page: Any, width: int, scheme: str) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    asked(page, "Who was the keeper?")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    red = page.evaluate("parseInt(getComputedStyle(document.body).backgroundColor.slice(4))")
+    assert (red < 64) == (scheme == "dark")
+
+
+def reply(request: dict[str, Any], number: int) -> str | Fault:
+    """A language model that writes slowly, or nothing."""
+    if "HANG" in request["messages"][-1]["content"]:
+        return HANG
+    return streamed(*(f"{word} " for word in WORDS.split()), pause=0.2)
+
+
+def test_the_answer_grows_and_can_be_stopped_and_the_page_asks_for_the_token(browser: Any, tmp_path: Path) -> None:
+    token = {"RQA_KEY_DOOR": "open-sesame"}
+    with (
+        serve(reply) as model,
+        serving(tmp_path, "-s", "norag", "--token", "door", reader=model.url, **token) as server,
+    ):
+        for page in opened(browser, server):
+            page.fill("#token", "open-sesame")
+            page.keyboard.press("Enter")
+            page.wait_for_selector("#locked", state="hidden")
+            page.fill("#question", "When?")
+            page.keyboard.press("Enter")
+            page.wait_for_selector("article[aria-busy] .answer")
+            assert WORDS.startswith(page.locator(".answer").inner_text())
+            page.wait_for_selector("article:not([aria-busy]) .answer")
+            assert page.locator(".answer").inner_text() == WORDS
+            page.fill("#question", "HANG")
+            page.keyboard.press("Enter")
+            page.wait_for_selector("article[aria-busy]")
+            page.keyboard.press("Escape")
+            page.wait_for_selector("article .bad:text-is('Stopped.')")
