@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from .document import File
+from .blocks import Unreadable
+from .document import LIMIT, File
 from .encodings import decode, is_text
 from .roff import is_roff
 
+NOT_TEXT = "it is neither text nor a supported format"
 _SUFFIXES = {
     suffix: name
     for name, suffixes in {
@@ -75,9 +78,17 @@ def format_of(file: File) -> str:
     return _by_text(file, decode(head, file.encoding).replace("\r\n", "\n")) or "plain"
 
 
-def has_known_suffix(file: File) -> bool:
-    """Return whether the suffix of `file` is that of a format, or of source code."""
-    suffix = file.suffix.removeprefix(".")
+def is_readable(path: Path) -> bool:
+    """Return whether the file at `path` has a format, by its content or its suffix. Raises OSError."""
+    try:
+        return format_of(File(path, LIMIT)) != "" or has_known_suffix(path)
+    except Unreadable:
+        return has_known_suffix(path)
+
+
+def has_known_suffix(path: Path) -> bool:
+    """Return whether the suffix of `path` is that of a format, or of source code."""
+    suffix = File(path, LIMIT).suffix.removeprefix(".")
     return suffix in _SUFFIXES or suffix in _BINARY
 
 

@@ -16,6 +16,7 @@ from ..sanitize import single_line
 from .blocks import Block, LongLineError, Unreadable, as_title, title_of
 from .encodings import decode, encoding_of
 
+LIMIT = 200_000_000  # bytes of a file
 _HEAD = 8192  # bytes that show what a file is
 _SAMPLE = 1 << 20  # bytes that show the encoding of a file
 _LONGEST_WHY = 200  # characters of a parser's message

@@ -15,9 +15,8 @@ from typing import TextIO
 
 from . import html, markdown
 from .blocks import Block, Unreadable, title_of
-from .detection import format_of
-from .detection import has_known_suffix as _has_known_suffix
-from .document import Document, File, Report
+from .detection import NOT_TEXT, format_of
+from .document import LIMIT, Document, File, Report
 from .html import read_html
 from .markdown import read_markdown
 from .plain import read_code, read_plain
@@ -27,8 +26,6 @@ from .rst import read_rst
 from .structured import read_json, read_notebook
 from .subtitles import read_subtitles
 
-LIMIT = 200_000_000  # bytes
-NOT_TEXT = "it is neither text nor a supported format"
 _PART = 1 << 20  # characters per document; a longer text file is split
 _LIGHT = ("plain", "markdown", "code", "jsonl", "table", "subtitles")  # formats that cost little to read
 _MARKUP = ("html", "rst", "man")  # that cost more
@@ -58,20 +55,6 @@ def risk(path: Path) -> float:
     if file.is_compressed or format not in _LIGHT + _MARKUP:
         return math.inf
     return size * 8 if format in _MARKUP else size
-
-
-def is_readable(path: Path) -> bool:
-    """Return whether `read` has a format for the file at `path`, by its suffix or its content. Raises OSError."""
-    file = File(path, LIMIT)
-    try:
-        return format_of(file) != "" or _has_known_suffix(file)
-    except Unreadable:
-        return _has_known_suffix(file)
-
-
-def has_known_suffix(path: Path) -> bool:
-    """Return whether the suffix of `path` is one of a format, or of source code."""
-    return _has_known_suffix(File(path, LIMIT))
 
 
 def _documents(file: File, report: Report) -> Iterator[Document]:

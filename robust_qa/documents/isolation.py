@@ -23,10 +23,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..config.environment import cores
-from . import formats
 from .blocks import Unreadable
-from .document import Document, Report, unreadable_on_failure
-from .formats import LIMIT
+from .document import LIMIT, Document, Report, unreadable_on_failure
 
 SECONDS = 30.0  # to read a file
 _PER_MEGABYTE = 2.0  # more seconds for each megabyte of the file
@@ -78,8 +76,10 @@ def read(path: Path, report: Report, limit: int = LIMIT) -> Iterator[Document]:
 
 def _documents(path: Path, limit: int) -> Iterator[Document | tuple[str, str]]:
     """Yield the documents of a file, and (location, reason) for its skipped rows."""
+    from .formats import read as read_here
+
     skipped: list[tuple[str, str]] = []
-    for document in formats.read(path, lambda *row: skipped.append(row), limit):
+    for document in read_here(path, lambda *row: skipped.append(row), limit):
         yield from skipped
         skipped.clear()
         yield document
@@ -97,6 +97,8 @@ def in_order(calls: Iterable[Call]) -> Iterator[tuple[Call, Iterator[Any]]]:
 
     Takes calls from the iterable before their results are wanted. The results raise OSError and Unreadable.
     """
+    from .formats import risk  # here, because a question over known files imports no reader
+
     waiting = iter(calls)
     ahead: deque[tuple[Call, _Worker | None]] = deque()
     team: list[_Worker] = []
@@ -104,7 +106,7 @@ def in_order(calls: Iterable[Call]) -> Iterator[tuple[Call, Iterator[Any]]]:
     try:
         while True:
             for call in islice(waiting, _AHEAD - len(ahead)):
-                here += formats.risk(call.path) if call.is_reader else math.inf
+                here += risk(call.path) if call.is_reader else math.inf
                 ahead.append((call, None if here <= _HERE else _hand_out(call, team)))
             if not ahead:
                 return

@@ -18,7 +18,6 @@ from ..version import __version__
 from .blocks import Unreadable
 from .cutting import Cut
 from .encodings import charset
-from .formats import read
 from .isolation import SECONDS, Call, in_order
 from .walk import ABSENT, Found, Skipped, State, is_gone, is_under, located, places, shown, state_of
 
@@ -145,6 +144,8 @@ class FileReader:
 
     def _entries(self, path: Path) -> Iterator[Entry | tuple[str, str]]:
         """Yield the passages of the file, then its bad rows."""
+        from .formats import read  # here, because a question over known files imports no reader
+
         if self._too_large(path):
             limit = f"{self.megabytes:,} MB, the limit of the option `file_megabytes`"
             raise Unreadable(f"it has {path.stat().st_size / 1e6:,.1f} MB, more than {limit}")

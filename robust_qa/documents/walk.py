@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .formats import NOT_TEXT, has_known_suffix, is_readable
+from .detection import NOT_TEXT, has_known_suffix, is_readable
 
 MARKER = "rqa-index.json"  # marks the folder of an index, which is not read
 Skipped = list[tuple[str, str]]  # (path, reason)
@@ -39,7 +39,7 @@ class Found:
 
     def report_kept(self, indexed: Iterable[str]) -> None:
         """Add to `skipped` how many of the indexed files cannot be opened, so that their passages stay."""
-        if kept := sum(is_under(file, self.closed) for file in indexed):
+        if kept := self.closed and sum(is_under(file, self.closed) for file in indexed):
             files = "1 indexed file" if kept == 1 else f"{kept:,} indexed files"
             why = "not to be opened now, so the old passages stay in the index and still answer"
             self.skipped.append((files, why))

@@ -42,11 +42,17 @@ _OWN = Path(__file__).parents[1] / "prompts"
 _WORDS = ("document", "think", "thinking", "thought", "reasoning", "seed:think")
 _MARKS = ("answer", "passage", "summary")
 _FENCES, _MARKED, _TAGS = ("|".join(f"[{UNSEEN}]*+".join(word) for word in words) for words in (_WORDS, _MARKS, TAGS))
-_FENCE = re.compile(
-    rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<|[{UNSEEN}]*+<[\s{UNSEEN}]*+(?:{_MARKED})[\s{UNSEEN}]*+>"
-    rf"|[/{UNSEEN}]*+(?:{_TAGS})[\s{UNSEEN}]*+>)",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _fence() -> re.Pattern[str]:  # compiled when it is used, because that takes 20 ms
+    return re.compile(
+        rf"<(?=[\s/{UNSEEN}]*+(?:{_FENCES})(?![^\W{UNSEEN}])|<<|[{UNSEEN}]*+<[\s{UNSEEN}]*+(?:{_MARKED})[\s{UNSEEN}]*+>"
+        rf"|[/{UNSEEN}]*+(?:{_TAGS})[\s{UNSEEN}]*+>)",
+        re.IGNORECASE,
+    )
+
+
 # Special tokens of the known chat templates. Servers accept them anywhere in a prompt, so a passage could close the
 # user's turn and continue as the system.
 _SPECIAL = re.compile(
@@ -169,7 +175,7 @@ def fenced(text: str) -> str:
     """
     text = printable(text)
     if "<" in text:  # the patterns are slow, and most passages have none of these marks
-        text = _FENCE.sub("&lt;", text)
+        text = _fence().sub("&lt;", text)
     return _within_turn(text).strip()
 
 

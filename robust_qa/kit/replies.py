@@ -9,6 +9,7 @@ import dataclasses
 import json
 import re
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from ..errors import CutError
@@ -127,11 +128,15 @@ _REFUSALS_ABROAD = (
     r"(?:잘 )?(?:모르겠습니다|모릅니다|알 수 없습니다)|문서에는? .*없습니다",
     r"لا (?:أعرف|أعلم)",
 )
-_REFUSAL_ABROAD = re.compile(
-    rf"(?:{_SORRY_ABROAD})?(?:{'|'.join(_REFUSALS_ABROAD)})(?![^\W\u3040-\u9fff\uac00-\ud7af])"
-    r"(?!.*(?:\b(?:pero|mais|aber|ma|mas|ale|но)\b|但))",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _refusal_abroad() -> re.Pattern[str]:  # compiled when it is used, because that takes 8 ms
+    return re.compile(
+        rf"(?:{_SORRY_ABROAD})?(?:{'|'.join(_REFUSALS_ABROAD)})(?![^\W\u3040-\u9fff\uac00-\ud7af])"
+        r"(?!.*(?:\b(?:pero|mais|aber|ma|mas|ale|но)\b|但))",
+        re.IGNORECASE,
+    )
 
 
 def without_thoughts(reply: str) -> str:
@@ -147,7 +152,7 @@ def declines(text: str) -> bool:
         or _MARKER.match(plain) is not None
         or _NO_ANSWER_AT_ALL.fullmatch(_expanded(plain.lower())) is not None
         or _REFUSAL.match(_expanded(plain[0].lower() + plain[1:])) is not None
-        or _REFUSAL_ABROAD.match(plain) is not None
+        or _refusal_abroad().match(plain) is not None
     )
 
 
