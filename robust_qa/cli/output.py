@@ -184,7 +184,10 @@ def print_sources(answer: Answer, *, quotes: bool = True) -> None:
 
 
 def _print_source(out: Console, citation: Citation, number: int, quotes: bool) -> None:
-    out.print(_source_line(citation, number))
+    line = _source_line(citation, number)
+    if out.file.isatty() and Path(citation.file).is_absolute():
+        line.stylize(f"link {Path(citation.file).as_uri()}")  # OSC 8; rich leaves it out on a terminal without colours
+    out.print(line)
     if citation.quote and quotes:
         _print_indented(out, _quoted(citation), 4)
 

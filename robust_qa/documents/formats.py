@@ -62,7 +62,7 @@ def _documents(file: File, report: Report) -> Iterator[Document]:
     if not format:
         raise Unreadable(NOT_TEXT)
     if format == "encrypted":
-        raise Unreadable("it is protected by a password")
+        raise Unreadable("it is protected by a password; save a copy without one to read it")
     if format in _READERS:
         return _READERS[format](file, report)
     from .office import read_office  # here, as for mail and PDF, because it takes time to import

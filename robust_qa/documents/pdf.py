@@ -32,7 +32,11 @@ def read_pdf(file: File, report: Report) -> Iterator[Document]:
     try:
         pdf = pypdfium2.PdfDocument(content)
     except pypdfium2.PdfiumError as error:
-        reason = "it is protected by a password" if "password" in str(error).lower() else f"it is damaged: {error}"
+        reason = (
+            "it is protected by a password; save a copy without one to read it"
+            if "password" in str(error).lower()
+            else f"it is damaged: {error}"
+        )
         raise Unreadable(reason) from error
     title = pdf.get_metadata_value("Title").removeprefix("Microsoft Word - ") or file.stem
     pictures: list[int] = []

@@ -1,3 +1,4 @@
+import io
 import json
 
 import pytest
@@ -102,3 +103,16 @@ def test_explain_shows_calls_passages_replies_and_decisions(capsys: pytest.Captu
 def test_a_files_name_of_several_lines_stays_in_the_line_of_its_source(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = printed(Answer("x", citations=(Citation("", title="a\n[2] b", source="a\n[2] b.txt"),)), capsys)
     assert "[1] a [2] b · a [2] b.txt\n" in out
+
+
+def test_a_terminal_gets_links_to_the_files_of_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    output.print_answer(Answer("4.20", citations=(Citation("", source="/a/b c.html", file="/a/b c.html"),)), cost=False)
+    assert "file:///a/b%20c.html\x1b\\" in screen.getvalue()
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
