@@ -19,10 +19,11 @@ from itertools import combinations
 from pathlib import Path
 
 from robust_qa import Passage, Reading
+from robust_qa.kit import source_of
 from robust_qa.testing import toolbox
 from rqa_consensus import Consensus
 from rqa_consensus.certificate import withstands
-from rqa_consensus.voices import Statement, document_or_host, read_each, voices
+from rqa_consensus.voices import Statement, read_each, voices
 from rqa_consensus.vote import SILENT, Ballot, elect, weights_of
 from rqa_embedded import EmbeddedReader
 
@@ -44,7 +45,7 @@ class Figures:
 
 def ballots_of(statements: Sequence[Statement]) -> list[Ballot]:
     """Return the ballots as the strategy makes them."""
-    heard = voices(statements, document_or_host, lambda passage, rank: OPTIONS.decay**rank)
+    heard = voices(statements, lambda passage, _: source_of(passage), lambda passage, rank: OPTIONS.decay**rank)
     return [voice.ballot for voice in heard]
 
 

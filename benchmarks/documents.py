@@ -1,103 +1,126 @@
-"""Measure how often the quotes of `rqa` show the evidence in unprepared documents.
+"""Measure what `rqa` answers and shows over unprepared documents.
 
-    python benchmarks/documents.py CORPUS QUESTIONS.jsonl
+    python benchmarks/documents.py FOLDER... [--held-out]
 
-A row has `id`, `question`, `doc` (a path in CORPUS) and `evidence`. Without `evidence` the documents do not contain the
-answer. A quote shows the evidence if it has 60 % of its words. `rqa index` and `rqa batch` run with defaults, except
-for the retriever. An answer is right if it has a gold answer as whole words. Nothing is fitted here, so no folds are
-needed. The worst folder with ten questions shows the spread.
+A folder has `corpus/` and `questions.jsonl`, as `rqa train documents` reads them. `rqa index` and `rqa batch` run with
+defaults, but for the retriever and the strategy. A quote shows the evidence if it has 60 % of its words. An answer is
+right if it has a gold answer as whole words, or begins with the yes or no. `--held-out`: only the questions over the
+quarter of the documents that `rqa train documents`, given the same folders in the same order, does not learn from.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
-import re
 import subprocess
 import sys
 import tempfile
-import time
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from robust_qa.kit import contains_words
+import msgspec
 
-RQA = [sys.executable, "-c", "from robust_qa.main import main; main()", "-q"]
-RETRIEVERS = {"bm25": [], "dense": ["-O", "retriever.hybrid.mode=dense"], "hybrid": []}
-LEAST = 10  # questions of a folder that may count as the worst
+from robust_qa import PROBABLE
+from rqa_training.reader.documents import DocumentQuestion, Group, folds
 
+RQA = [sys.executable, "-m", "robust_qa", "-q"]
 
-def words(text: str) -> Counter[str]:
-    return Counter(re.findall(r"\w+", text.lower()))
-
-
-def shows(quote: str, evidence: str) -> bool:
-    wanted = words(evidence)
-    return sum((words(quote) & wanted).values()) >= 0.6 * sum(wanted.values())
+Pair = tuple[str, DocumentQuestion, dict[str, Any]]  # the kind of a question, the question, and its row of `rqa batch`
 
 
-def shown(question: dict[str, Any], row: dict[str, Any], k: int) -> bool:
-    quotes = [each["quote"] for each in [*row.get("citations", []), *row.get("closest", [])]][:k]
-    evidence = [question[name] for name in ("evidence", "evidence_text", "evidence2") if question.get(name)]
-    return any(shows(quote, each) for quote in quotes for each in evidence)
+def answer(folder: Path, retriever: str, strategy: str) -> list[Pair]:
+    """Index the documents of a folder in a place of its own, and answer its questions."""
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place) / "answers.jsonl"
+        environment = {**os.environ, "RQA_DATA_DIR": place, "RQA_CACHE_DIR": f"{place}/cache"}
+        subprocess.run([*RQA, "index", str(folder / "corpus")], env=environment, check=True)
+        command = [*RQA, "batch", str(folder / "questions.jsonl"), "-r", retriever, "-s", strategy, "-o", str(out)]
+        subprocess.run(command, env=environment, check=True)
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    return [
+        (json.loads(line).get("kind", ""), msgspec.json.decode(line, type=DocumentQuestion), row)
+        for line, row in zip(lines, rows, strict=True)
+    ]
 
 
-def is_right(question: dict[str, Any], answer: str) -> bool:
-    """Whether the answer has a gold answer as whole words, or all that the row asks for."""
-    groups = question.get("answers_each") or question.get("parts")
-    if groups is None and question.get("all_required"):
-        groups = question["answers"]
-    if groups is None:
-        groups = [question["answers"]]
-    wordings = [[group] if isinstance(group, str) else group for group in groups]
-    return all(any(contains_words(wording, answer) for wording in group) for group in wordings)
+def shown(question: DocumentQuestion, row: dict[str, Any], k: int) -> bool:
+    """Whether one of the first k quotes, those of the sides of a conflict among them, shows the evidence."""
+    sides = [cited for side in row.get("conflicts", []) for cited in side["citations"]]
+    cited = row.get("citations") or sides
+    return any(question.held_by(each["quote"]) for each in [*cited, *row.get("closest", [])][:k])
+
+
+def interval(right: int, n: int) -> str:
+    """Return a share with its 95 % interval (Wilson)."""
+    if not n:
+        return "-"
+    z, share = 1.96, right / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return f"{share:.3f} ({middle - half:.2f} to {middle + half:.2f})"
+
+
+def report(name: str, pairs: Sequence[Pair]) -> None:
+    """Print the figures of some questions."""
+    able = [(question, row) for _, question, row in pairs if question.answers]
+    unable = [row for _, question, row in pairs if not question.answers]
+    asserted = [(question, row["answer"]) for _, question, row in pairs if row.get("answer") is not None]
+    guesses = [
+        (question, row["best_guess"]["text"])
+        for _, question, row in pairs
+        if row.get("answer") is None
+        and (row.get("best_guess") or {}).get("confidence", 0) >= (0.5 if row.get("conflicts") else PROBABLE)
+    ]
+    print(f"{name}: {len(pairs)} questions")
+    for k in (1, 3):
+        print(f"  shown@{k} {interval(sum(shown(*each, k) for each in able), len(able))}")
+    for form, given in (("asserted", asserted), ("probable", guesses)):
+        right = sum(question.right(text) for question, text in given)
+        print(f"  {form} {interval(len(given), len(pairs))}, right of these {interval(right, len(given))}")
+    print(f"  refused {interval(sum(row.get('answer') is None for row in unable), len(unable))}")
+
+
+def reliability(pairs: Sequence[Pair]) -> None:
+    """Print ten bins of confidence of the likeliest answers, asserted or not, and the expected calibration error."""
+    bins: dict[int, list[tuple[float, bool]]] = defaultdict(list)
+    for _, question, row in pairs:
+        guess = row if row.get("answer") is not None else {**(row.get("best_guess") or {})}
+        text, confidence = guess.get("answer") or guess.get("text"), guess.get("confidence")
+        if text is not None and confidence is not None:
+            bins[min(9, int(10 * confidence))].append((confidence, question.right(text)))
+    total, error = sum(map(len, bins.values())), 0.0
+    for number, own in sorted(bins.items()):
+        sure, right = (sum(values) / len(own) for values in zip(*own, strict=True))
+        error += len(own) / total * abs(sure - right)
+        print(f"  {number / 10:.1f} to {number / 10 + 0.1:.1f}: {len(own)} answers, said {sure:.2f}, right {right:.2f}")
+    print(f"  expected calibration error {error:.3f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("questions", type=Path)
-    parser.add_argument("--retrievers", nargs="+", choices=RETRIEVERS, default=list(RETRIEVERS))
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--retriever", default="hybrid")
+    parser.add_argument("--strategy", default="corroborate")
+    parser.add_argument("--held-out", action="store_true")
     given = parser.parse_args()
-    questions = [json.loads(line) for line in given.questions.read_text(encoding="utf-8").splitlines()]
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "RQA_DATA_DIR": folder, "RQA_CACHE_DIR": f"{folder}/cache"}
-        began = time.perf_counter()
-        subprocess.run([*RQA, "index", str(given.corpus)], env=environment, check=True)
-        size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
-        print(f"indexed in {time.perf_counter() - began:.1f} s, {size / 1e6:.1f} MB")
-        for name in given.retrievers:
-            options = RETRIEVERS[name]
-            out = Path(folder) / f"{name}.jsonl"
-            retriever = "bm25" if name == "bm25" else "hybrid"
-            command = [*RQA, "batch", str(given.questions), "-s", "rag", "-r", retriever, *options, "-o", str(out)]
-            subprocess.run(command, env=environment, check=True)
-            rows = {row["id"]: row for row in map(json.loads, out.read_text(encoding="utf-8").splitlines())}
-            report(name, questions, rows)
-
-
-def report(name: str, questions: list[dict[str, Any]], rows: dict[str, dict[str, Any]]) -> None:
-    answerable = [question for question in questions if question.get("evidence")]
-    folders = defaultdict(list)
-    for question in answerable:
-        folders[question["doc"].partition("/")[0]].append(question)
-    for k in (1, 3):
-        hits = {question["id"]: shown(question, rows[question["id"]], k) for question in answerable}
-        shares = {
-            each: sum(hits[question["id"]] for question in found) / len(found)
-            for each, found in folders.items()
-            if len(found) >= LEAST
-        }
-        worst = min(shares, key=shares.__getitem__, default="")
-        print(
-            f"{name}: shown@{k} {sum(hits.values()) / len(hits):.3f} of {len(hits)}"
-            + (f"; worst folder {worst} {shares[worst]:.2f}" if worst else "")
-        )
-    asserted = [question for question in questions if rows[question["id"]].get("answer") is not None]
-    right = sum(is_right(question, rows[question["id"]]["answer"]) for question in asserted)
-    print(f"{name}: asserted {len(asserted)} of {len(rows)}, {right} of these right")
+    found = [(folder, answer(folder, given.retriever, given.strategy)) for folder in given.folders]
+    pairs = [pair for _, own in found for pair in own]
+    if given.held_out:
+        parts = folds([Group(question, [], []) for _, question, _ in pairs], 4)
+        pairs = [pair for pair, part in zip(pairs, parts, strict=True) if not part]
+    report("all", pairs)
+    reliability(pairs)
+    by_kind = defaultdict(list)
+    for pair in pairs:
+        by_kind[pair[0]].append(pair)
+    for kind, own in sorted(by_kind.items(), key=lambda item: -len(item[1])):
+        if kind != "not-in-documents":
+            report(kind, own)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,13 @@ def _strategies(registry: Registry) -> None:
         summary="weighs passages against what the model knows, by source",
     )
     add(
+        "corroborate",
+        "rqa_corroborate:Corroborate",
+        rank=22,
+        needs={"retrieve", "read", "quote"},
+        summary="reads each source alone, and weighs how many independent ones agree",
+    )
+    add(
         "rag",
         "rqa_rag:Rag",
         rank=20,

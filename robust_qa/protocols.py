@@ -22,6 +22,7 @@ from .types import (
     Order,
     Passage,
     Question,
+    Quote,
     Reading,
     Survey,
     Tally,
@@ -182,6 +183,10 @@ class Toolbox(Protocol):
     def titles(self, evaluator: str | None = None) -> bool:
         """Whether the evaluator reads the titles of passages with their texts."""
 
+    @property
+    def threshold(self) -> float:
+        """The confidence from which the reader is sure of an answer, 0 if it gives none."""
+
     def thresholds(self, evaluator: str | None = None) -> tuple[float, float] | None:
         """`upper` and `lower` of the configured evaluator, or of the one named; None if it has none.
 
@@ -243,6 +248,12 @@ class Toolbox(Protocol):
         """Return `passages` (most relevant first) in the order of their numbers in a prompt of `generate`.
 
         A prompt numbers them from 1 as it shows them, and those from the reader's memory last.
+        """
+
+    async def quote(self, passages: Sequence[Passage], /) -> list[Quote]:
+        """The parts of `passages` that most likely answer the question, best first: by the reader, or by words.
+
+        Raises CallError if the reader fails.
         """
 
     async def generate(

@@ -27,7 +27,7 @@ Stale = Literal["", "changed", "gone", "unreadable"]
 """Whether a file is as it was indexed: "" if so or unknown, "unreadable" if it cannot be opened any more."""
 PROBABLE = 0.35
 """The confidence from which a best guess is shown: "Probably: 1871 (52 %)"."""
-Power = Literal["retrieve", "read", "generate", "continue_text", "score"]
+Power = Literal["retrieve", "read", "quote", "generate", "continue_text", "score"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,11 @@ class Toolbox:
         digests = {name: _digest(self.components.pipeline("retriever", name)) for name in retrievers}
         return {"expression": str(sized(tree, self.k, given_k=self.given_k)), **digests}
 
+    @property
+    def threshold(self) -> float:
+        """The confidence from which the reader is sure of an answer, 0 if it gives none."""
+        return float(getattr(self._reader().component, "threshold", 0.0))
+
     def thresholds(self, evaluator: str | None = None) -> tuple[float, float] | None:
         """`upper` and `lower` of the evaluator, None if it has none."""
         judge = self._evaluator(evaluator).component

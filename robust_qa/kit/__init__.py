@@ -13,6 +13,7 @@ from ..prompt import Prompt
 from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
+from .claims import Claim, sentence_at, source_of
 from .dates import iso_date
 from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Prompter, list_of, numbers_of, object_of
 from .fusion import fused
@@ -54,6 +55,7 @@ __all__ = [
     "STOPWORDS",
     "TEXT",
     "UNKNOWN",
+    "Claim",
     "DocumentFields",
     "Filled",
     "Form",
@@ -114,8 +116,10 @@ __all__ = [
     "read_body",
     "retry_after",
     "says_unknown",
+    "sentence_at",
     "sentences",
     "single_line",
+    "source_of",
     "superscript",
     "visible",
     "warn",

@@ -67,7 +67,9 @@ def write_model(folder: Path, *, length: int = 48, stride: int = 8) -> Path:
     tokenizer.save(str(folder / "tokenizer.json"))
     np.savez(folder / "heads.npz", weight=random(4, WIDTH), bias=random(4))
     alone = (0.0, 1.0, 0.0, 0.0, 0.0)  # the margin's logistic function
-    settings = Settings(length, stride, relevance=alone, answer=alone[:3], threshold=0.0, identity="tiny")
+    settings = Settings(
+        length, stride, relevance=alone, answer=alone[:2], sentence=alone[:3], threshold=0.0, identity="tiny"
+    )
     (folder / "reader.json").write_bytes(msgspec.json.encode(settings))
     files = ("model.bin", "heads.npz", "tokenizer.json", "reader.json")
     (folder / CHECKSUMS).write_text(json.dumps({name: file_digest(folder / name) for name in files}))

@@ -40,7 +40,8 @@ class Settings(msgspec.Struct, frozen=True):
     stride: int  # tokens that neighbouring windows share
     # of a text: bias, best span's margin, score of relevance, cosine, and minus the log of its rank among the passages
     relevance: tuple[float, float, float, float, float]
-    answer: tuple[float, float, float]  # of an answer: bias, odds and share of its Choice
+    answer: tuple[float, float]  # of an answer: bias, and odds of its Choice
+    sentence: tuple[float, float, float]  # of a quote's sentence: bias, and its `sentence_features`
     threshold: float  # minimum confidence of an answer
     upper: float = 0.0  # best score from which two of three questions are answerable
     lower: float = 0.0  # best score below which three of four questions are unanswerable
@@ -115,6 +116,11 @@ class Engine:
     def identity(self) -> str:
         """Return the identity of weights and settings, for the cache key."""
         return self.settings.identity
+
+    @property
+    def weights(self) -> str:
+        """Return the identity of the weights alone, on which vectors depend."""
+        return self.settings.identity.rpartition("-")[0] or self.settings.identity
 
     def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the token ids of `text` and their character offsets."""

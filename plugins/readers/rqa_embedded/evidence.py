@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _PARTS = 12  # of a question's passages whose cosines are computed
 _QUOTES = 6
 _NO_SPAN = -20.0  # margin of a text without a span
+_LEAST_MARGIN = -6.0  # of a sentence; below, none is likelier than another
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def judge(engine: Marking, found: Sequence[Evidence]) -> list[list[float]]:
 
 def find_parts(engine: Marking, found: Sequence[Evidence]) -> list[list[Part]]:
     """Return the parts of each question's passages that may answer it, the most relevant first."""
-    likely = [_likely_parts(engine.settings, each) for each in found]
+    likely = [likely_parts(engine.settings, each) for each in found]
     texts = [
         (each.question, [_quoted(each.passages[part.passage], part) for part in parts])
         for each, parts in zip(found, likely, strict=True)
@@ -126,8 +127,28 @@ def find_parts(engine: Marking, found: Sequence[Evidence]) -> list[list[Part]]:
     return ranked
 
 
-def quotes(parts: Sequence[Part], passages: Sequence[Passage]) -> list[Quote]:
-    """Return the best parts, each text once and without overlaps, and the span in each as highlight."""
+def quotes(parts: Sequence[Part], passages: Sequence[Passage], settings: Settings) -> list[Quote]:
+    """Return the best parts, and the span in each as highlight.
+
+    The score is the probability that the sentence of the highlight answers the question.
+    """
+    bias, margin, share = settings.sentence
+    chosen = distinct(parts, passages)
+    found = []
+    for part, (own, log_share) in zip(chosen, sentence_features(chosen), strict=True):
+        score = logistic(bias + margin * own + share * log_share)
+        found.append(Quote(part.passage, part.start, part.end, score, part.best.place if part.best else None))
+    return found
+
+
+def sentence_features(chosen: Sequence[Part]) -> list[tuple[float, float]]:
+    """Return for each part the margin of its best span, and the log of its share of the relevance of all."""
+    total = math.log(sum(math.exp(part.logit) for part in chosen)) if chosen else 0.0
+    return [(max(_LEAST_MARGIN, part.best.margin if part.best else _NO_SPAN), part.logit - total) for part in chosen]
+
+
+def distinct(parts: Sequence[Part], passages: Sequence[Passage]) -> list[Part]:
+    """Return the best parts, each text once and without overlaps."""
     chosen: list[Part] = []
     texts: set[str] = set()
     for part in parts:
@@ -137,13 +158,10 @@ def quotes(parts: Sequence[Part], passages: Sequence[Passage]) -> list[Quote]:
         if not overlaps and text not in texts and len(chosen) < _QUOTES:
             chosen.append(part)
             texts.add(text)
-    return [
-        Quote(part.passage, part.start, part.end, logistic(part.logit), part.best.place if part.best else None)
-        for part in chosen
-    ]
+    return chosen
 
 
-def _likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
+def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
     """Return the most relevant parts, judged without their cosines."""
     parts = []
     for number, relevant in evidence.relevant.items():

@@ -50,15 +50,18 @@ def _in_english(reading: Reading, question: str, passages: Sequence[Passage]) ->
         return reading
 
     def language_of_passage(candidate: Reading) -> str:
-        """A short passage, such as a name, tells its language only together with the question."""
-        passage = passages[candidate.passages[0]]
-        return language_of(f"{question}\n{passage.title}\n{passage.text}")
+        return _language_of_passage(question, passages[candidate.passages[0]])
 
     asked = language_of_question(question)
     for what, language in (("question", asked), ("closest passage", language_of_passage(candidates[0]))):
         if language != "en":
             return Reading(None, reason=_NOT_ENGLISH.format(what=what, language=language))
     return replace(reading, rivals=tuple(rival for rival in reading.rivals if language_of_passage(rival) == "en"))
+
+
+def _language_of_passage(question: str, passage: Passage) -> str:
+    """A short passage, such as a name, tells its language only together with the question."""
+    return language_of(f"{question}\n{passage.title}\n{passage.text}")
 
 
 class EmbeddedReader:
@@ -74,7 +77,7 @@ class EmbeddedReader:
         self._engine = _engine(options.model, options.threads)
         self._english = options.model is None
         settings = self._engine.settings
-        self._threshold = settings.threshold if options.threshold is None else options.threshold
+        self.threshold = settings.threshold if options.threshold is None else options.threshold
 
     def fingerprint(self) -> str:
         """Return the identity of the model."""
@@ -89,13 +92,11 @@ class EmbeddedReader:
 
         The score is the calibrated probability that the answer is right. The packaged model answers only in English.
         """
-        from .choice import heard_again, read
+        from .choice import read
         from .evidence import find_evidence
 
-        readings = [
-            read(evidence, parts, self._engine.settings, self._threshold)
-            for evidence, parts in heard_again(self._engine, find_evidence(self._engine, requests))
-        ]
+        settings = self._engine.settings
+        readings = [read(evidence, settings, self.threshold) for evidence in find_evidence(self._engine, requests)]
         if not self._english:
             return readings
         return [_in_english(reading, *request) for reading, request in zip(readings, requests, strict=True)]
@@ -107,14 +108,27 @@ class EmbeddedReader:
     def quote_many(self, requests: Sequence[Request]) -> list[list[Quote]]:
         """Return the parts that most likely answer each (question, passages), best first, computed as one batch.
 
-        The score is the calibrated probability that a part answers the question.
+        The score is the calibrated probability that the sentence of the highlight answers the question. The packaged
+        model, which knows only English, gives none for other languages.
         """
         from .evidence import find_evidence, find_parts, quotes
 
         found = find_evidence(self._engine, requests)
-        return [
-            quotes(parts, evidence.passages)
+        chosen = [
+            quotes(parts, evidence.passages, self._engine.settings)
             for evidence, parts in zip(found, find_parts(self._engine, found), strict=True)
+        ]
+        return [self._scored(*each) for each in zip(chosen, requests, strict=True)] if self._english else chosen
+
+    @staticmethod
+    def _scored(found: list[Quote], request: Request) -> list[Quote]:
+        question, passages = request
+        english = language_of_question(question) == "en"
+        return [
+            each
+            if english and _language_of_passage(question, passages[each.passage]) == "en"
+            else replace(each, score=None)
+            for each in found
         ]
 
 
@@ -191,8 +205,8 @@ class EmbeddedEmbedder:
             self.languages = ("en",)
 
     def fingerprint(self) -> str:
-        """Return the identity of the model."""
-        return self._engine.identity
+        """Return the identity of the weights: other settings of the reader do not change a vector."""
+        return self._engine.weights
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return a unit vector of each text, (texts, width). Texts are cut at the length of a window."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer
-from robust_qa.kit import load_prompts
+from robust_qa.kit import load_prompts, source_of
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -41,7 +41,7 @@ class Consensus:
         """Read each passage alone, join equal answers, and take the vote. Abstains without a clear majority."""
         from .certificate import withstands
         from .result import accepted, undecided
-        from .voices import document_or_host, each_alone, read_each, voices
+        from .voices import each_alone, read_each, voices
         from .vote import elect
 
         options = self.options
@@ -49,8 +49,8 @@ class Consensus:
         if not passages:
             return Answer(None, reason="No passage was found for the question.")
         statements = await read_each(question, passages, toolbox, self.prompt, options.threshold)
-        source_of = document_or_host if options.one_voice else each_alone
-        heard = voices(statements, source_of, lambda passage, rank: toolbox.trust(passage) * options.decay**rank)
+        speaker = (lambda passage, _: source_of(passage)) if options.one_voice else each_alone
+        heard = voices(statements, speaker, lambda passage, rank: toolbox.trust(passage) * options.decay**rank)
         ballots = [voice.ballot for voice in heard]
         election = elect(ballots, options.lead)
         if not election.is_clear:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from robust_qa import Passage, Reading, RqaError, Toolbox
 from robust_qa.kit import Prompt, answer_key, ask_each
@@ -87,21 +86,6 @@ def voices(
     return [voice for voice in found if voice.weight > 0]
 
 
-def document_or_host(passage: Passage, position: int) -> str:
-    """Return the host of a passage from the web, else its file, else what tells it from all others but copies."""
-    if "://" in passage.source:
-        host = _host(passage.source)
-        return f"host {host}" if host else f"source {passage.source}"
-    return f"source {passage.source}" if passage.source else f"text {passage.text}"
-
-
 def each_alone(passage: Passage, position: int) -> str:
     """Return a key that no other passage has."""
     return str(position)
-
-
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").removeprefix("www.")
-    except ValueError:
-        return ""

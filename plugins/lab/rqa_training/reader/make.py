@@ -235,8 +235,8 @@ def finish(
     convert(model, tokenizer, small, settings)
     if groups:
         engine = Engine(small)
-        asked = [asked_over_documents(engine, groups), asked_of(engine, retrieved(held_out))]
-        settings = fit(engine, asked, before, say)
+        also = asked_of(engine, retrieved(held_out))
+        settings = fit(engine, asked_over_documents(engine, groups), before, say, also=also)
     else:
         settings = calibrate(Engine(small), held_out, before, say)
     save_settings(small, settings)

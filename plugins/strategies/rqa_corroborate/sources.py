@@ -1,0 +1,87 @@
+"""Sources, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from robust_qa import Citation, Passage, Reading
+from robust_qa.kit import Claim, answer_key, cite_reading, sentence_at, source_of, words
+
+_COPY = 0.8  # share of common words from which two passages are one
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The passages of a document or web host, and the weight that the user gives it."""
+
+    passages: list[Passage]
+    trust: float
+
+    @cached_property
+    def words(self) -> set[str]:
+        return {word for passage in self.passages for word in words(passage.text)}
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """What a source says when it is read alone. `reading` is the likeliest, however unsure the reader is."""
+
+    source: Source
+    reading: Reading
+
+    @property
+    def confidence(self) -> float:
+        return self.reading.score or 0.0
+
+    @cached_property
+    def key(self) -> str:
+        return answer_key(self.reading.text or "")
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        return cite_reading(self.reading, self.source.passages)
+
+    @cached_property
+    def claim(self) -> Claim:
+        reading = self.reading
+        if reading.start is None or reading.end is None:  # the answer is in a title
+            return Claim(frozenset(), {})
+        return Claim.at(self._text, reading.start, reading.end)
+
+    @property
+    def rest(self) -> str:
+        """The sentence of the answer without the answer: what it is about."""
+        start, end = self.reading.start or 0, self.reading.end or 0
+        first, last = sentence_at(self._text, start, end)
+        return " ".join(f"{self._text[first:start]} {self._text[end:last]}".split())
+
+    @property
+    def _text(self) -> str:
+        return self.source.passages[self.reading.passages[0]].text
+
+
+def sources_of(passages: Sequence[Passage], trust: Callable[[Passage], float]) -> list[Source]:
+    """Return the sources of `passages` in the order of their first ones. A near-copy of an earlier source is left out.
+
+    `trust` gives the weight of a passage's source; sources with the weight 0 are not heard.
+    """
+    groups: dict[str, list[Passage]] = {}
+    for passage in passages:
+        groups.setdefault(source_of(passage), []).append(passage)
+    found: list[Source] = []
+    for own in groups.values():
+        source = Source(own, trust(own[0]))
+        if source.trust > 0 and not any(_copies(source.words, other.words) for other in found):
+            found.append(source)
+    return found
+
+
+def statement(source: Source, reading: Reading) -> Statement:
+    """Return what `source` says: an unsure reader gives its likeliest answer as the first rival."""
+    return Statement(source, reading.rivals[0] if reading.text is None and reading.rivals else reading)
+
+
+def _copies(one: set[str], other: set[str]) -> bool:
+    return len(one & other) >= _COPY * len(one | other)

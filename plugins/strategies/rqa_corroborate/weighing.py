@@ -1,0 +1,89 @@
+"""Weigh the answers of independent sources.
+
+The reader tells of each source, read alone, with which probability its answer is right. Of several sources that give
+one answer, at least one is right with the probability 1 - (1 - p1)(1 - p2)... (noisy-or; Pearl, 1988). But that is a
+probability about words, and sources that lie say clear words. So it is multiplied by the side's part of the voices,
+and a source has one voice, however clear its words are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from robust_qa import PROBABLE
+
+from .sources import Source, Statement
+
+_MENTION = 0.5  # least voice of a source whose likeliest answer is that of others, though it does not tell it clearly
+
+
+@dataclass(frozen=True)
+class Side:
+    """The sources that give one answer, in more or fewer words, the surest first."""
+
+    statements: tuple[Statement, ...]
+    confidence: float
+
+    @property
+    def best(self) -> Statement:
+        """The surest statement, in whose words the side is told."""
+        return self.statements[0]
+
+    @property
+    def sources(self) -> list[Source]:
+        return [each.source for each in self.statements]
+
+
+def weigh(statements: Iterable[Statement]) -> list[Side]:
+    """Return the sides, likeliest first. Of a source that was asked twice, the surer statement counts."""
+    groups: list[list[Statement]] = []
+    heard: set[int] = set()
+    for each in sorted(statements, key=lambda each: -each.confidence):
+        if not each.key or id(each.source) in heard:
+            continue
+        heard.add(id(each.source))
+        side = next((group for group in groups if _alike(group[0].key, each.key)), None)
+        if side is None:
+            groups.append([each])
+        else:
+            side.append(each)
+    voices = [_voices(group) for group in groups]
+    sides = []
+    for group, own in zip(groups, voices, strict=True):
+        wrong = math.prod(1 - each.confidence for each in group)
+        against = sum(voices) - own
+        sides.append(Side(tuple(group), (1 - wrong) * (own / (own + against) if against else 1.0)))
+    return sorted(sides, key=lambda side: -side.confidence)
+
+
+def rivals(sides: Sequence[Side]) -> list[Side]:
+    """Return the sides that contradict the first: probable ones that say something else about the same thing."""
+    return [
+        side
+        for side in sides[1:]
+        if side.best.confidence >= PROBABLE
+        and not _compatible(side.best.key, sides[0].best.key)
+        and (len(side.statements) > 1 or sides[0].best.claim.contradicts(side.best.claim))
+    ]
+
+
+def _voices(statements: Sequence[Statement]) -> float:
+    """Return the voices of the sources of a side, 0 if none of them is probably right."""
+    first, *others = statements
+    if first.confidence < PROBABLE:
+        return 0.0
+    own = [first.confidence, *(max(_MENTION, other.confidence) for other in others)]
+    return sum(voice * each.source.trust for voice, each in zip(own, statements, strict=True))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether one answer has all words of the other in a row: "1871" and "14 november 1871"."""
+    return f" {one} " in f" {other} " or f" {other} " in f" {one} "
+
+
+def _compatible(one: str, other: str) -> bool:
+    """Return whether two answers need not contradict: one has all words of the other, or other spaces."""
+    fewer, more = sorted((set(one.split()), set(other.split())), key=len)
+    return fewer <= more or one.replace(" ", "") == other.replace(" ", "")

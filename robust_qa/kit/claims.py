@@ -1,0 +1,53 @@
+"""What a sentence claims, which source says it, and whether two sentences contradict each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from ..types import Passage
+from .quantity import quantities
+from .terms import content_terms
+from .text import sentences
+
+_SAME_THING = 1 / 3  # two sentences about the same thing share more than this part of their words
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The sentence of an answer: its words without the answer's, and the quantities of the answer by kind."""
+
+    words: frozenset[str]
+    values: dict[str, str]
+
+    @classmethod
+    def at(cls, text: str, start: int, end: int) -> Claim:
+        """Return the claim of the answer at characters `start` to `end` of `text`."""
+        first, last = sentence_at(text, start, end)
+        own = [each for each in quantities(text[first:last]) if each.start < end - first and start - first < each.end]
+        words = content_terms(f"{text[first:start]} {text[end:last]}")
+        return cls(frozenset(words), {each.kind: each.value for each in own})
+
+    def contradicts(self, other: Claim) -> bool:
+        """Return whether both say something else about the same thing, such as another price for it."""
+        if self.values or other.values:
+            kinds = self.values.keys() & other.values.keys()
+            if all(self.values[kind] == other.values[kind] for kind in kinds):
+                return False
+        return len(self.words & other.words) > _SAME_THING * len(self.words | other.words)
+
+
+def sentence_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the characters of the sentence of `text` in which characters `start` to `end` begin."""
+    return next(((a, b) for a, b in sentences(text) if a <= start < b), (start, end))
+
+
+def source_of(passage: Passage) -> str:
+    """Return the host of a passage from the web, else its file, else what tells it from all others but copies."""
+    if "://" in passage.source:
+        try:
+            host = (urlsplit(passage.source).hostname or "").removeprefix("www.")
+        except ValueError:
+            host = ""
+        return f"host {host}" if host else f"source {passage.source}"
+    return f"source {passage.source}" if passage.source else f"text {passage.text}"

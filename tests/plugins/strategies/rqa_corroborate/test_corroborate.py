@@ -1,0 +1,107 @@
+"""The strategy `corroborate`: sources are read alone, and weighed together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from robust_qa import Answer, Passage, Quote, Reading
+from robust_qa.testing import StaticRetriever, ask, assert_conforms
+from rqa_corroborate import Corroborate
+
+QUESTION = "When was the light built?"
+
+
+class Marked:
+    """Answers with the marked words of the surest passage: "built in [1871 .9]". Quotes its sentence with the score."""
+
+    threshold = 0.7
+    cached = False
+
+    def __init__(self, sentence: float = 0.0) -> None:
+        self.sentence = sentence
+        self.asked: list[str] = []
+
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+        self.asked.append(question)
+        found = [
+            (float(match[2]), number, match)
+            for number, passage in enumerate(passages)
+            for match in re.finditer(r"\[(.+?) (\.\d+)\]", passage.text)
+        ]
+        if not found:
+            return Reading(None)
+        score, number, match = max(found)
+        reading = Reading(match[1], score, (number,), match.start(1), match.end(1))
+        return reading if score >= self.threshold else Reading(None, rivals=(reading,))
+
+    def quote(self, question: str, passages: Sequence[Passage]) -> list[Quote]:
+        return [Quote(0, 0, len(passages[0].text), self.sentence, (0, 3))]
+
+
+def answer(*texts: str, reader: Marked | None = None, trust: dict[str, float] | None = None) -> Answer:
+    passages = [Passage(text, source=f"{name}.md") for name, text in zip("abcdefgh", texts, strict=False)]
+    strategy = Corroborate(Corroborate.Options())
+    return ask(strategy, QUESTION, retriever=StaticRetriever(passages), reader=reader or Marked())
+
+
+def test_it_conforms() -> None:
+    assert_conforms("strategy", Corroborate(Corroborate.Options()))
+
+
+def test_one_source_is_as_sure_as_its_reading() -> None:
+    given = answer("The light was built in [1871 .9].", "Herring is smoked.")
+    assert (given.text, given.confidence, given.conflicts) == ("1871", pytest.approx(0.9), ())
+
+
+def test_sources_that_agree_are_surer_together() -> None:
+    given = answer("Built in [1871 .6] of stone.", "The year was [14 November 1871 .6], says Renn.")
+    assert (given.text, given.confidence) == ("1871", pytest.approx(1 - 0.4 * 0.4))
+    assert [citation.source for citation in given.citations] == ["a.md", "b.md"]
+
+
+def test_one_loud_source_does_not_outweigh_two_quiet_ones() -> None:
+    given = answer(
+        "The light was built in [1817 .99].", "The light was built in [1871 .6].", "Renn was 40 in [1871 .6] or so."
+    )
+    assert given.text is None and given.best_guess and given.best_guess.text == "1871"
+    assert [side.text for side in given.conflicts] == ["1871", "1817"]
+
+
+def test_three_sources_outweigh_one_and_its_answer_is_shown() -> None:
+    given = answer(
+        "The light was built in [1817 .9], they say.", "The light was built in [1871 .9] of granite.",
+        "Renn lit the lamp that was built in [1871 .9].", "They built the light in [1871 .9], a cold year.",
+    )  # fmt: skip
+    assert given.text == "1871"
+    assert given.reason == "3 sources say so; one source says 1817."
+    assert [(side.text, side.chosen) for side in given.conflicts] == [("1871", True), ("1817", False)]
+
+
+def test_copies_of_a_source_count_once() -> None:
+    lie = "The light was built in [1817 .9], they say."
+    given = answer(lie, lie, f"{lie} ", "The light was built in [1871 .9] of granite.")
+    assert given.text is None and {side.text for side in given.conflicts} == {"1817", "1871"}
+
+
+def test_an_answer_about_another_thing_is_no_conflict() -> None:
+    given = answer("The light was built in [1871 .9] of granite.", "The ferry first sailed in [1902 .5] to Orrin.")
+    assert given.conflicts == ()
+
+
+def test_those_who_said_something_else_are_asked_again_in_the_words_of_the_claim() -> None:
+    reader = Marked()
+    answer("The light was built in [1871 .9] of granite.", "Herring is smoked.", reader=reader)
+    assert reader.asked == [QUESTION, QUESTION, f"{QUESTION} The light was built in [ .9] of granite."]
+
+
+@pytest.mark.parametrize(("score", "text"), [(0.8, "You walk there."), (0.6, None)])
+def test_a_sure_sentence_answers_where_no_short_answer_is_sure(score: float, text: str | None) -> None:
+    given = answer("You walk there. It is far.", reader=Marked(sentence=score))
+    assert (given.text, given.confidence) == (text, score if text else None)
+
+
+def test_without_passages_there_is_no_answer() -> None:
+    assert answer().reason == "No passage was found for the question."
