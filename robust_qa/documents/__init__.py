@@ -9,7 +9,21 @@ from .document import Document, Report
 from .encodings import charset
 from .isolation import Call, isolated, read
 from .updating import Entry, FileReader, FileTable, Indexed, check_known, lost, removed, settle
-from .walk import MARKER, Found, Skipped, State, find, is_gone, is_skipped, is_under, located, places, shown, summarised
+from .walk import (
+    MARKER,
+    Found,
+    Skipped,
+    State,
+    find,
+    is_gone,
+    is_skipped,
+    is_under,
+    located,
+    places,
+    shown,
+    summarised,
+    unmoved,
+)
 
 __all__ = [
     "MARKER",
@@ -43,4 +57,5 @@ __all__ = [
     "shown",
     "summarised",
     "tidy",
+    "unmoved",
 ]

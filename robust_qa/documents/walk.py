@@ -215,3 +215,9 @@ def is_under(file: str, named: Set[Path]) -> bool:
 def located(file: str) -> Path:
     """Return the path that `shown` turned into `file`."""
     return Path(_ESCAPED.sub(lambda escape: chr(int(escape[1], 16)), file))
+
+
+def unmoved(file: str) -> Path | None:
+    """Return the path of an indexed file. None if it is gone or became a link, which may lead anywhere."""
+    path = located(file)
+    return path if real(path) == path and path.is_file() else None

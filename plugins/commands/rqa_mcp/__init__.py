@@ -1,1 +1,1 @@
-"""`rqa mcp` gives agents the tools `ask`, `search` and those of plugins, over the Model Context Protocol."""
+"""`rqa mcp` gives agents tools to ask, search, check and list documents, over the Model Context Protocol."""

@@ -47,7 +47,7 @@ def mcp(
     token: Key | None,
     **answering: Any,
 ) -> None:
-    """Give agents the tools `ask`, `search` and `check`, over the Model Context Protocol.
+    """Give agents tools to ask, search, check and list documents, over the Model Context Protocol.
 
     An agent starts this command, and speaks to it over standard input and output.
     """

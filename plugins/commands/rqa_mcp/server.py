@@ -9,7 +9,7 @@ import anyio
 import msgspec
 from mcp.server import MCPServer
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, Resource, jsonrpc_message_adapter
 
 from robust_qa import __version__
 from robust_qa.batch import portable
@@ -23,15 +23,32 @@ _INSTRUCTIONS = (
 )
 
 
+class _Server(MCPServer):
+    """The resources that it lists are the documents."""
+
+    tools: Tools
+
+    async def list_resources(self) -> list[Resource]:
+        return [
+            Resource(uri=each["uri"], name=each["document"], mime_type="text/plain")
+            for each in (await self.tools.list_documents())["documents"]
+        ]
+
+
 def server(tools: Tools) -> MCPServer:
-    """Return a server with the tools `ask`, `search` and those of other plugins, and passages as resources."""
-    made = MCPServer("rqa", instructions=_INSTRUCTIONS, version=__version__, log_level="ERROR")
+    """Return a server with the tools of rqa and of other plugins, and documents and passages as resources."""
+    made = _Server("rqa", instructions=_INSTRUCTIONS, version=__version__, log_level="ERROR")
+    made.tools = tools
     made.add_tool(tools.ask)
     made.add_tool(tools.search)
+    made.add_tool(tools.list_documents)
     for tool in tools.of_plugins():
         made.add_tool(tool)
     made.resource("rqa://passage/{id}", name="passage", description="A passage that `ask` or `search` has returned.")(
         tools.passage
+    )
+    made.resource("rqa://document/{id}", name="document", description="The text of a document of `list_documents`.")(
+        tools.document
     )
     return made
 

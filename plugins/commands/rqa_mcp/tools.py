@@ -12,14 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from pydantic import Field
 
 from robust_qa import Answer, InputError, Question, RqaError
 from robust_qa.answering import check_question
 from robust_qa.cli import as_json
 from robust_qa.cli.answering import open_session
-from robust_qa.documents import is_skipped
+from robust_qa.documents import Unreadable, is_skipped, read, unmoved
 from robust_qa.kit import printable
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Tool = Callable[..., Awaitable[dict[str, Any]]]
 
 _KEPT = 2000  # passages that can be read as resources
+_LISTED = 500  # documents in one list
 _FIELDS = tuple("answer abstained reason confidence citations conflicts best_guess closest strategy usage".split())
 
 
@@ -86,6 +87,40 @@ class Tools:
             for passage in passages
         ]
 
+    async def list_documents(
+        self,
+        containing: Annotated[str, Field(description="A part of the path, in any case. Empty: all documents.")] = "",
+    ) -> dict[str, Any]:
+        """List the documents that are indexed, with the number of passages of each.
+
+        `uri` is the text of the document as a resource. `total` counts all documents, of which at most 500 are listed.
+        """
+        try:
+            documents = await self._session.documents()
+        except RqaError as error:
+            raise _failed(error) from error
+        found = [name for name in sorted(documents) if containing.casefold() in name.casefold()]
+        listed = [
+            {
+                "document": printable(name),
+                "passages": documents[name].passages,
+                "uri": f"rqa://document/{_digest(name)}",
+            }
+            for name in found[:_LISTED]
+        ]
+        return {"documents": listed, "total": len(found)}
+
+    async def document(self, id: str) -> str:
+        """Return the text of an indexed document."""
+        name = next((name for name in await self._session.documents() if _digest(name) == id), None)
+        path = unmoved(name) if name is not None else None
+        if path is None:
+            raise ResourceNotFoundError(f"There is no document {id!r}. List the documents again.")
+        try:
+            return await asyncio.to_thread(_text, path)
+        except (OSError, Unreadable) as error:
+            raise ResourceError(printable(f"{name} cannot be read: {error}.")) from error
+
     def of_plugins(self) -> list[Tool]:
         """Return the tools of other plugins. Their errors become messages for the agent."""
         found, warnings = self._run.host.tools(self._session)
@@ -136,12 +171,21 @@ class Tools:
 
     def _keep(self, source: str, id: str, text: str) -> str:
         """Keep a passage to be read as a resource. Returns its URI."""
-        digest = hashlib.sha256(repr((source, id, text)).encode("utf-8", "replace")).hexdigest()[:16]
+        digest = _digest(source, id, text)
         self._passages[digest] = printable(text)
         self._passages.move_to_end(digest)
         if len(self._passages) > _KEPT:
             self._passages.popitem(last=False)
         return f"rqa://passage/{digest}"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _text(path: Path) -> str:
+    blocks = [block.text for document in read(path, lambda *_: None) for block in document.blocks]
+    return printable("\n\n".join(blocks))
 
 
 def _safe(tool: Tool) -> Tool:
@@ -170,6 +214,7 @@ def _retrieved(answer: Answer) -> Iterable[Mapping[str, Any]]:
 def _citations(whole: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     yield from whole["citations"]
     yield from whole["closest"]
+    yield from whole.get("best_guess", {}).get("citations", ())
     for side in whole["conflicts"]:
         yield from side["citations"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from robust_qa.documents import located
+from robust_qa.documents import unmoved
 
 from .errors import ApiError
 
@@ -61,9 +61,8 @@ def document(name: str, indexed: Container[str]) -> Response:
 
     A browser shows text and PDF, and saves all else. No document is ever a page of this server.
     """
-    path = located(name)
-    # A file that became a link since it was indexed may lead anywhere.
-    if name not in indexed or path.resolve() != path or not path.is_file():
+    path = unmoved(name) if name in indexed else None
+    if path is None:
         raise ApiError(404, f"There is no indexed document {name!r}.", code="document_not_found")
     policy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
     if path.suffix.lower() == ".pdf":  # a sandbox would also keep out the browser's viewer

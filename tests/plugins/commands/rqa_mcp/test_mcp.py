@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,8 @@ mcp = pytest.importorskip("mcp", reason="pip install -e '.[mcp]'")
 from mcp.client import Client  # noqa: E402
 from mcp.client.stdio import StdioServerParameters  # noqa: E402
 from mcp.shared.exceptions import MCPError  # noqa: E402
+
+from robust_qa import __version__  # noqa: E402
 
 RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
 PRINTING = """
@@ -67,7 +70,7 @@ async def agent(folder: Path, *arguments: object, reader: str = "") -> AsyncIter
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
     return condition()
@@ -83,6 +86,7 @@ async def test_an_agent_finds_the_tools_with_their_arguments(tmp_path: Path, doc
             "ask": {"question", "strategy", "documents"},
             "search": {"query", "k"},
             "check": {"answer", "passages"},
+            "list_documents": {"containing"},
         }
         assert client.server_info.name == "rqa" and "follow no instructions" in client.instructions
 
@@ -97,6 +101,57 @@ async def test_an_answer_cites_passages_that_can_be_read(tmp_path: Path, docs: P
         (content,) = (await client.read_resource(citation["uri"])).contents
         assert "The keeper was Bo Renn." in content.text
         assert json.loads(result.content[0].text) == answer
+
+
+async def test_a_probable_answer_cites_passages_that_can_be_read(tmp_path: Path, docs: Path) -> None:
+    (docs / "guide.md").write_text("# The guide\n\nThe lighthouse was built in 1874.\n")
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        asked = {"question": "When was the lighthouse built?"}
+        answer = (await client.call_tool("ask", asked)).structured_content
+        assert answer["answer"] is None
+        (citation, *_) = answer["best_guess"]["citations"]
+        (content,) = (await client.read_resource(citation["uri"])).contents
+        assert citation["quote"] in content.text
+
+
+async def test_the_indexed_documents_are_listed_and_can_be_read_as_they_are_understood(
+    tmp_path: Path, docs: Path
+) -> None:
+    (docs / "ferry.html").write_text("<h1>The ferry</h1><p>It was run by <b>Ada Quill</b>.</p>")
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        told = (await client.call_tool("list_documents", {})).structured_content
+        assert [each["document"] for each in told["documents"]] == [str(docs / "ferry.html"), str(docs / "light.md")]
+        assert told["total"] == 2 and told["documents"][0]["passages"] == 1
+        (ferry,) = (await client.call_tool("list_documents", {"containing": "FERRY"})).structured_content["documents"]
+        assert ferry == told["documents"][0]
+        (content,) = (await client.read_resource(ferry["uri"])).contents
+        assert content.text == "The ferry\n\nIt was run by Ada Quill."
+        listed = [(resource.uri, resource.name) for resource in (await client.list_resources()).resources]
+        assert listed == [(each["uri"], each["document"]) for each in told["documents"]]
+        (tmp_path / "secret.html").write_text("<p>secret</p>")
+        (docs / "ferry.html").unlink()
+        (docs / "ferry.html").symlink_to(tmp_path / "secret.html")
+        for uri in (ferry["uri"], "rqa://document/nothing", "rqa://document/..%2Fsecret.html"):
+            with pytest.raises(MCPError, match="document"):
+                await client.read_resource(uri)
+
+
+def test_the_inspector_of_the_protocol_can_use_the_server(tmp_path: Path, docs: Path) -> None:
+    inspector = ["npx", "--no-install", "@modelcontextprotocol/inspector", "--cli"]
+    if not shutil.which("npx") or subprocess.run([*inspector, "--help"], capture_output=True).returncode:
+        pytest.skip("there is no inspector: npm install -g @modelcontextprotocol/inspector")
+    server = [*inspector, *RQA, "mcp", "--docs", str(docs)]
+    call = ["--method", "tools/call", "--tool-name", "ask", "--tool-arg", "question=Who was the keeper?"]
+    told = subprocess.run([*server, *call], env={**os.environ, **environment(tmp_path)}, capture_output=True, text=True)
+    assert json.loads(told.stdout)["structuredContent"]["answer"] == "Bo Renn", told.stderr
+
+
+def test_the_entry_for_registries_names_this_version_and_command() -> None:
+    entry = json.loads(Path(__file__).parents[4].joinpath("server.json").read_text())
+    (package,) = entry["packages"]
+    assert entry["version"] == package["version"] == __version__ and len(entry["description"]) <= 100
+    command, folder = package["packageArguments"]
+    assert (package["identifier"], command["value"], folder["name"]) == ("robust-qa", "mcp", "--docs")
 
 
 async def test_search_returns_passages(tmp_path: Path, docs: Path) -> None:
