@@ -1,11 +1,11 @@
-"""A soak of `rqa serve`: many clients at once, some of which leave early.
+"""A soak of `rqa serve` or `rqa mcp --http`: many clients at once, some of which leave early.
 
-    python benchmarks/serve.py [--requests 1000] [--at-once 64] [--leaving 0.2]
+    python benchmarks/serve.py [--door serve|mcp] [--requests 1000 | --minutes 10] [--at-once 64] [--leaving 0.2]
 
 The server runs in this process, over a loopback endpoint that answers after 200 ms; the clients run in another one.
-Half of the clients ask for a stream. The clients that leave close their connection after a random part of the time
-that an answer takes. Reports the answers that were whole, tasks that are left afterwards, and the memory after each
-fifth of the requests.
+Half of the clients of `rqa serve` ask for a stream. The clients that leave close their connection after a random part
+of the time that an answer takes. Reports the answers that were whole, tasks that are left afterwards, and the memory:
+after each fifth of the requests, or with --minutes after each round of --requests.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 from endpoint import running
@@ -28,11 +29,35 @@ from endpoint import running
 from robust_qa.answering import Session
 from robust_qa.cli import Answering, Run
 from robust_qa.cli.batch_run import in_session
-from robust_qa.cli.http_server import Address
+from robust_qa.cli.http_server import Address, App
+
+if TYPE_CHECKING:
+    from rqa_serve.capacity import Capacity
 
 _LATENCY = 0.2  # seconds of the endpoint
 _ROUNDS = 5
 _TEXT = " ".join(f"word{n % 37}" for n in range(100))
+
+
+_MCP = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2025-06-18",
+}
+
+
+async def _call(client: httpx.AsyncClient, number: int, leaves: bool) -> str:
+    """Call the tool `ask`. Return "left", "whole" or what is wrong with the answer."""
+    params = {"name": "ask", "arguments": {"question": f"What is {number}?", "strategy": "norag"}}
+    body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+    try:
+        async with asyncio.timeout(random.uniform(0, 1.5 * _LATENCY) if leaves else None):
+            response = await client.post("/mcp", json=body, headers=_MCP)
+    except TimeoutError:
+        return "left"
+    except httpx.HTTPError as error:
+        return f"{type(error).__name__}: {error}"
+    whole = '"answer":"Paris"' in response.text and f'"id":{number},' in response.text
+    return "whole" if whole else f"not whole ({response.status_code})"
 
 
 async def _ask(client: httpx.AsyncClient, number: int, leaves: bool) -> str:
@@ -52,16 +77,17 @@ async def _ask(client: httpx.AsyncClient, number: int, leaves: bool) -> str:
     except httpx.HTTPError as error:
         return f"{type(error).__name__}: {error}"
     if stream:
-        whole = response.text.endswith("data: [DONE]\n\n") and '"content":"Answer: Paris' in response.text
+        whole = response.text.endswith("data: [DONE]\n\n") and '"content":"Paris' in response.text
     elif page == "/rqa/ask":
         whole = response.status_code == 200 and response.json()["answer"] == "Paris"
     else:
-        whole = response.status_code == 200 and response.json()["choices"][0]["message"]["content"] == "Answer: Paris"
+        whole = response.status_code == 200 and response.json()["choices"][0]["message"]["content"] == "Paris"
     return "whole" if whole else f"not whole ({response.status_code})"
 
 
-async def _clients(url: str, first: int, count: int, at_once: int, leaving: float) -> None:
+async def _clients(door: str, url: str, first: int, count: int, at_once: int, leaving: float) -> None:
     """Ask `count` questions and print how often each outcome occurred, as JSON."""
+    ask = _ask if door == "serve" else _call
     outcomes: dict[str, int] = {}
     slots = asyncio.Semaphore(at_once)
     chance = random.Random(first)
@@ -69,29 +95,42 @@ async def _clients(url: str, first: int, count: int, at_once: int, leaving: floa
     async def one(number: int) -> None:
         leaves = chance.random() < leaving
         async with slots, httpx.AsyncClient(base_url=url, timeout=60, trust_env=False) as client:
-            outcome = await _ask(client, number, leaves)
+            outcome = await ask(client, number, leaves)
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
 
     await asyncio.gather(*(one(number) for number in range(first, first + count)))
     print(json.dumps(outcomes))
 
 
-async def _soak(session: Session, requests: int, at_once: int, leaving: float) -> None:
+def _serve(session: Session, capacity: Capacity) -> App:
     from rqa_serve.app import application
+
+    return application(session, {"rqa/norag": "norag", "rqa/rag": "rag"}, capacity, most=1 << 20)
+
+
+def _mcp(session: Session, answering: Answering) -> App:
+    from rqa_mcp.server import server
+    from rqa_mcp.tools import Tools
+
+    return server(Tools(Run(), answering, session, [])).streamable_http_app(stateless_http=True)
+
+
+async def _soak(session: Session, answering: Answering, given: argparse.Namespace) -> None:
     from rqa_serve.capacity import Capacity
 
     address = Address("127.0.0.1", 0, None)
-    capacity = Capacity(at_once, 60.0)
-    models = {"rqa/norag": "norag", "rqa/rag": "rag"}
-    app = application(session, models, capacity, most=1 << 20)
+    capacity = Capacity(given.at_once, 60.0)
+    app = _serve(session, capacity) if given.door == "serve" else _mcp(session, answering)
     serving = asyncio.create_task(address.serve(app, seconds=60.0))
     await asyncio.sleep(1)
     started = asyncio.all_tasks()  # those of the server itself
-    url = f"{address.url}/v1"
-    part = requests // _ROUNDS
+    url = f"{address.url}/v1" if given.door == "serve" else address.url
+    part = given.requests if given.minutes else given.requests // _ROUNDS
     total: dict[str, int] = {}
-    for number in range(_ROUNDS):
-        arguments = (url, number * part, part, at_once, leaving)
+    start = time.monotonic()
+    asked = 0
+    while time.monotonic() - start < 60 * given.minutes if given.minutes else asked < _ROUNDS * part:
+        arguments = (given.door, url, asked, part, given.at_once, given.leaving)
         began = time.perf_counter()
         clients = await asyncio.create_subprocess_exec(
             sys.executable, __file__, "--clients", *map(str, arguments), stdout=subprocess.PIPE
@@ -100,12 +139,13 @@ async def _soak(session: Session, requests: int, at_once: int, leaving: float) -
         outcomes = json.loads(printed)
         for outcome, count in outcomes.items():
             total[outcome] = total.get(outcome, 0) + count
+        asked += part
         seconds = time.perf_counter() - began
         await asyncio.sleep(1)  # connections that were closed are noticed
         gc.collect()
         tasks = asyncio.all_tasks() - started
         print(
-            f"{(number + 1) * part} requests: {outcomes}, {seconds:.1f} s; {len(tasks)} tasks left, "
+            f"{asked} requests: {outcomes}, {seconds:.1f} s; {len(tasks)} tasks left, "
             f"{capacity.requests} requests in progress, {_memory():.1f} MiB",
             flush=True,
         )
@@ -122,20 +162,22 @@ def _memory() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--door", choices=["serve", "mcp"], default="serve")
     parser.add_argument("--requests", type=int, default=1000)
+    parser.add_argument("--minutes", type=float, default=0, help="go on for so long, in rounds of --requests")
     parser.add_argument("--at-once", type=int, default=64)
     parser.add_argument("--leaving", type=float, default=0.2, help="share of the clients that leave early")
-    parser.add_argument("--clients", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--clients", nargs=6, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.clients:
-        url, first, count, at_once, leaving = given.clients
-        asyncio.run(_clients(url, int(first), int(count), int(at_once), float(leaving)))
+        door, url, first, count, at_once, leaving = given.clients
+        asyncio.run(_clients(door, url, int(first), int(count), int(at_once), float(leaving)))
         return
     with running(_LATENCY) as url:
         settings = {"plugin": "openai", "base_url": url, "model": "benchmark"}
         options = tuple((f"reader.bench.{key}", value) for key, value in settings.items())
         answering = Answering(reader="bench", option=options, no_cache=True)
-        in_session(Run(), answering, lambda session: _soak(session, given.requests, given.at_once, given.leaving))
+        in_session(Run(), answering, lambda session: _soak(session, answering, given))
 
 
 if __name__ == "__main__":
