@@ -1,11 +1,11 @@
-"""Planted passages: strategy `consensus` against `rag` on RealTimeQA and RGB, without a language model.
+"""Planted passages: strategy `consensus`, or another, against `rag` on RealTimeQA and RGB, without a language model.
 
-    python benchmarks/planted.py realtimeqa.jsonl rgb_counterfactual.jsonl
+    python benchmarks/planted.py realtimeqa.jsonl rgb_counterfactual.jsonl --strategy consensus
 
 The reader is `embedded` with the threshold 0, all other options have their defaults. RealTimeQA: the first ten passages
 of a question, of which 0, 20, 40 and 60 % are replaced by the set's poisoned passages. RGB: its first three passages,
 of which as many are replaced by their counterfactual versions. Printed for each set and for both, at each share: the
-accuracy, the false answers and the refusals of both strategies, and the paired differences (consensus - rag) with 95 %
+accuracy, the false answers and the refusals of both strategies, and the paired differences (strategy - rag) with 95 %
 intervals (Newcombe) and p (McNemar's exact test).
 """
 
@@ -23,12 +23,11 @@ from rqa_eval.estimates import estimate
 
 SHARES = ("0", "0.2", "0.4", "0.6")
 METRICS = ("accuracy", "attack-success", "refusal")
-STRATEGIES = ("rag", "consensus")
 PASSAGES = 10
 FIRST = 3  # passages of RGB
 
 
-def run(rows: Path, attack: str, folder: Path) -> list[dict[str, Any]]:
+def run(rows: Path, attack: str, strategy: str, folder: Path) -> list[dict[str, Any]]:
     """Return the scores of each question under each condition."""
     command = [
         sys.executable,
@@ -38,7 +37,7 @@ def run(rows: Path, attack: str, folder: Path) -> list[dict[str, Any]]:
         "eval",
         str(rows),
         "-s",
-        ",".join(STRATEGIES),
+        f"rag,{strategy}",
         "-k",
         str(PASSAGES),
     ]
@@ -59,21 +58,21 @@ def shortened(rows: Path, into: Path) -> Path:
     return into
 
 
-def table(name: str, scores: list[dict[str, Any]]) -> None:
+def table(name: str, strategy: str, scores: list[dict[str, Any]]) -> None:
     """Print the figures of a set."""
-    print(f"\n{name}, {len(scores) // len(SHARES)} questions: rag, consensus, difference [interval], p")
+    print(f"\n{name}, {len(scores) // len(SHARES)} questions: rag, {strategy}, difference [interval], p")
     for share in SHARES:
         under = [one["scores"] for one in scores if one["condition"].endswith(f" {share}")]
         cells = []
         for metric in METRICS:
-            columns = {strategy: [one[strategy][metric] for one in under] for strategy in STRATEGIES}
+            columns = {name: [one[name][metric] for one in under] for name in ("rag", strategy)}
             if all(value is None for value in columns["rag"]):
                 continue  # nothing is planted
-            found = estimate(columns, {"consensus": "rag"})
-            gap = found["consensus"].difference
+            found = estimate(columns, {strategy: "rag"})
+            gap = found[strategy].difference
             assert gap is not None
             low, high = (100 * (bound or 0) for bound in (gap.low, gap.high))
-            means = [100 * (found[strategy].value or 0) for strategy in STRATEGIES]
+            means = [100 * (found[name].value or 0) for name in ("rag", strategy)]
             cells.append(
                 f"{metric} {means[0]:.0f}, {means[1]:.0f}, {means[1] - means[0]:+.0f} [{low:+.0f}, {high:+.0f}], "
                 f"p {gap.p:.2g}"
@@ -86,13 +85,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("realtimeqa", type=Path)
     parser.add_argument("rgb", type=Path)
+    parser.add_argument("--strategy", default="consensus")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        realtime = run(given.realtimeqa, "poison", folder / "realtimeqa")
-        rgb = run(shortened(given.rgb, folder / "rgb.jsonl"), "counterfactual", folder / "rgb")
+        realtime = run(given.realtimeqa, "poison", given.strategy, folder / "realtimeqa")
+        rgb = run(shortened(given.rgb, folder / "rgb.jsonl"), "counterfactual", given.strategy, folder / "rgb")
     for title, scores in (("RealTimeQA", realtime), ("RGB", rgb), ("both", realtime + rgb)):
-        table(title, scores)
+        table(title, given.strategy, scores)
 
 
 if __name__ == "__main__":

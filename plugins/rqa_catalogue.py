@@ -59,6 +59,16 @@ def _strategies(registry: Registry) -> None:
     )
     add("crag", "rqa_crag:Crag", summary="judges the passages, keeps what is relevant, and searches for the rest")
     add("eor", "rqa_eor:Eor", summary="reads with many retrievers at once and lets their answers vote")
+    add(
+        "madam",
+        "rqa_madam:Madam",
+        summary="lets one agent for each passage answer and debate, and keeps the valid answers",
+    )
+    add(
+        "trustrag",
+        "rqa_trustrag:TrustRag",
+        summary="leaves out passages that are suspiciously alike, and answers from the others",
+    )
 
 
 def _retrievers(registry: Registry) -> None:
