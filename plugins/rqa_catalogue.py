@@ -65,6 +65,11 @@ def _strategies(registry: Registry) -> None:
         summary="lets one agent for each passage answer and debate, and keeps the valid answers",
     )
     add(
+        "sufficient",
+        "rqa_sufficient:Sufficient",
+        summary="abstains or searches on if the passages do not suffice for a sure answer",
+    )
+    add(
         "trustrag",
         "rqa_trustrag:TrustRag",
         summary="leaves out passages that are suspiciously alike, and answers from the others",
