@@ -96,8 +96,8 @@ class Sufficient:
 
     def _gated(self, answer: Answer, rating: Rating, *, searched: bool) -> Answer:
         confidence = self._confidence(answer, rating)
-        details = {"sufficient": rating.sufficient, "missing": rating.missing, "searched": searched}
-        details["then"] = dict(answer.details)
+        verdict = {"sufficient": rating.sufficient, "missing": rating.missing, "searched": searched}
+        details = verdict | {"then": dict(answer.details)}
         if answer.text is None:
             return replace(answer, details=details)
         if confidence >= self.options.least:
