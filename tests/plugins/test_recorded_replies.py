@@ -11,6 +11,8 @@ from robust_qa.answering.reading import parse_reading
 from robust_qa.kit import final_answer, is_cut, says_unknown, without_thoughts
 from rqa_astute.deciding import completed, decide
 from rqa_astute.parsing import parse_consolidation, parse_verdict
+from rqa_madam.replies import parse_claim
+from rqa_madam.replies import parse_verdict as parse_debate
 
 RECORDED = [json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text("utf-8").splitlines()]
 POOL = [Passage(text, id=str(n)) for n, text in enumerate(("Austen.", "Shelley.", "Austen, again."), start=1)]
@@ -43,7 +45,23 @@ def consolidation(reply: Completion) -> Any:
     return [[list(one.documents), one.text.rstrip(".")] for one in parse_consolidation(reply.text, 3) or ()]
 
 
-PARSERS = {"final": final, "reading": reading, "verdict": verdict, "consolidation": consolidation}
+def claim(reply: Completion) -> Any:
+    return parse_claim(reply.text).answer or None
+
+
+def debate(reply: Completion) -> Any:
+    found = parse_debate(reply.text, 5)
+    return found and [[text, list(documents)] for text, documents in found.answers]
+
+
+PARSERS = {
+    "final": final,
+    "reading": reading,
+    "verdict": verdict,
+    "consolidation": consolidation,
+    "claim": claim,
+    "debate": debate,
+}
 
 
 def as_expected(row: dict[str, Any]) -> bool:

@@ -177,8 +177,19 @@ def _with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list
 @lru_cache(maxsize=256)  # strategies send few schemas, with every call
 def _schema_format(schema: bytes) -> dict[str, Any]:
     decoded = msgspec.json.decode(schema)
-    envelope = {"name": "reply", "schema": decoded, "strict": _is_strict(decoded)}
+    if strict := _is_strict(decoded):
+        decoded = _without_lengths(decoded)
+    envelope = {"name": "reply", "schema": decoded, "strict": strict}
     return {"type": "json_schema", "json_schema": envelope}
+
+
+def _without_lengths(schema: Any) -> Any:
+    """Return `schema` without the lengths of texts, which OpenAI's strict mode refuses."""
+    if isinstance(schema, list):
+        return list(map(_without_lengths, schema))
+    if not isinstance(schema, Mapping):
+        return schema
+    return {key: _without_lengths(value) for key, value in schema.items() if key != "maxLength"}
 
 
 def _is_strict(schema: Any) -> bool:

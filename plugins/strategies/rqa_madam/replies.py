@@ -27,7 +27,8 @@ from robust_qa.kit import (
     says_unknown,
 )
 
-CLAIM = Form("claim", object_of(explanation=TEXT, answer=ANSWER))
+_NOTE = {"type": "string", "maxLength": 400}  # small models may go on without end
+CLAIM = Form("claim", object_of(explanation=_NOTE, answer=ANSWER))
 _CLAIM = Labels(lines=("answer",), texts=("explanation",), inside=(), outside=("explanation", "answer"))
 _VERDICT = Labels(lines=("answer", "documents"), texts=("reason",), inside=("answer", "documents"), outside=("reason",))
 
@@ -35,7 +36,7 @@ _VERDICT = Labels(lines=("answer", "documents"), texts=("reason",), inside=("ans
 def verdict_form(size: int) -> Form:
     """Return the form of the aggregator's reply about `size` agents."""
     return Form(
-        "verdict", object_of(reason=TEXT, answers=list_of(object_of(answer=TEXT, documents=numbers_of(size)), size))
+        "verdict", object_of(reason=_NOTE, answers=list_of(object_of(answer=TEXT, documents=numbers_of(size)), size))
     )
 
 

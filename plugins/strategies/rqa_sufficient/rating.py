@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa.kit import NUMBER, TEXT, Form, Labels, object_of, one_line, parse_object
+from robust_qa.kit import NUMBER, Form, Labels, object_of, one_line, parse_object
 
-RATING = Form("rating", object_of(missing=TEXT, sufficient={"type": "boolean"}, confidence=NUMBER))
+RATING = Form(
+    "rating", object_of(missing={"type": "string", "maxLength": 200}, sufficient={"type": "boolean"}, confidence=NUMBER)
+)
 _LABELS = Labels(
     lines=("sufficient", "confidence"), texts=("missing",), inside=(), outside=("missing", "sufficient", "confidence")
 )

@@ -48,6 +48,15 @@ async def test_a_schema_is_sent_as_response_format(connect):
     assert reader.structured
 
 
+async def test_strict_mode_gets_no_lengths_of_texts(connect):
+    longest = {**SCHEMA, "properties": {name: {"type": "string", "maxLength": 9} for name in SCHEMA["properties"]}}
+    with serve(taking("json_schema")) as server:
+        await connect(server.url).generate(ASKED, Decoding(schema=longest))
+    sent = server.requests[0].body["response_format"]["json_schema"]
+    assert sent["strict"] is True
+    assert "maxLength" not in str(sent["schema"])
+
+
 @pytest.mark.parametrize(
     "schema",
     [
