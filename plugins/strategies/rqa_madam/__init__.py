@@ -49,13 +49,14 @@ class Madam:
         if not passages:
             return Answer(None, reason="No passage was found for the question.")
 
-        debate = [await self._speak(toolbox, passages)]
-        verdict = await self._aggregate(toolbox, passages, debate[-1])
-        while len(debate) < self.options.rounds:
+        debate, verdict = [await self._speak(toolbox, passages)], Verdict()
+        while any(claim.answer for claim in debate[-1]):
+            verdict = await self._aggregate(toolbox, passages, debate[-1])
+            if len(debate) == self.options.rounds:
+                break
             debate.append(await self._revise(toolbox, passages, debate[-1], verdict))
             if _kept(*debate[-2:]):
                 break
-            verdict = await self._aggregate(toolbox, passages, debate[-1])
         return concluded(verdict, passages, debate)
 
     async def _speak(self, toolbox: Toolbox, passages: Sequence[Passage]) -> list[Claim]:

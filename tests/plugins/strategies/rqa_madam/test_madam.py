@@ -103,7 +103,7 @@ def test_an_answer_that_no_agent_gave_is_left_out() -> None:
     ("passages", "verdict", "reason"),
     [
         ((), None, "No passage was found for the question."),
-        ((NOISE,), {"reason": "", "answers": []}, "No passage alone has an answer."),
+        ((NOISE, NOISE), None, "No passage alone has an answer."),  # and nothing to debate
         ((PLANTED,), {"reason": "It is wrong.", "answers": []}, "No answer of a passage is reliable."),
     ],
 )
