@@ -63,7 +63,8 @@ class Madam:
         """Return each agent's answer from its own document alone. An agent whose call failed has none."""
 
         async def speak(passage: Passage) -> Claim:
-            return parse_claim((await self.prompter.ask(toolbox, "answer", [passage], form=CLAIM)).text)
+            reply = await self.prompter.ask(toolbox, "answer", [passage], form=CLAIM)
+            return parse_claim(reply.text)
 
         return [SILENT if isinstance(one, RqaError) else one for one in await ask_each(speak, passages)]
 
@@ -71,13 +72,11 @@ class Madam:
         self, toolbox: Toolbox, passages: Sequence[Passage], claims: Sequence[Claim], verdict: Verdict
     ) -> list[Claim]:
         """Return each agent's answer after it has read the summary. An agent whose call failed keeps its own."""
-        fields = {"summary": summary(verdict)}
 
         async def revise(agent: int) -> Claim:
-            own = {"own": claims[agent].shown, **fields}
-            return parse_claim(
-                (await self.prompter.ask(toolbox, "revise", [passages[agent]], form=CLAIM, fields=own)).text
-            )
+            fields = {"own": claims[agent].shown, "summary": summary(verdict)}
+            reply = await self.prompter.ask(toolbox, "revise", [passages[agent]], form=CLAIM, fields=fields)
+            return parse_claim(reply.text)
 
         revised = await ask_each(revise, range(len(passages)))
         return [own if isinstance(one, RqaError) else one for own, one in zip(claims, revised, strict=True)]

@@ -102,10 +102,11 @@ class Sufficient:
             return replace(answer, details=details)
         if confidence >= self.options.least:
             return replace(answer, confidence=confidence, details=details)
+        lacking = f"The passages do not suffice for a sure answer. {rating.missing}".strip()
         return Answer(
             None,
             conflicts=answer.conflicts,
-            reason=f"The passages do not suffice for a sure answer. {rating.missing}".strip(),
+            reason=lacking if rating.sufficient is False else "The answer is not sure enough.",
             best_guess=Position(answer.text, confidence, answer.citations),
             details=details,
         )
