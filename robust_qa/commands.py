@@ -9,7 +9,7 @@ COMMANDS = {
     "plugins": "List, check and create plugins.",
     "keys": "Store API keys.",
     "cache": "Show or clear the cache of finished calls.",
-    "history": "Show, search or delete earlier answers.",
+    "history": "Show, search, export or delete earlier answers.",
     "completion": "Print the shell's completion script.",
     "help": "Show a manual page.",
 }

@@ -62,6 +62,8 @@ class Entry:
 
 
 _FIELDS = ", ".join(Entry.__slots__)
+_END = "\x1e"  # in `words`, between question and answer, and the quotes
+_FIRST = f"substr(words, 1, instr(words || '{_END}', '{_END}'))"
 
 
 class History:
@@ -90,13 +92,18 @@ class History:
         return new
 
     def entries(self, words: Sequence[str] = (), *, limit: int) -> list[Entry]:
-        """Return the newest answers first: those that have all of `words` in question or answer."""
+        """Return the newest answers first that have all of `words` in question, answer, quotes or their sources.
+
+        Those with all words in question and answer come before those that need the quotes.
+        """
         if not self.path.exists():
             return []
-        where = " AND ".join(["TRUE", *["instr(words, ?)"] * len(words)])
-        query = f"SELECT {_FIELDS} FROM answers WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608
+        anywhere = " AND ".join(["TRUE", *["instr(words, ?)"] * len(words)])
+        first = " AND ".join(["TRUE", *[f"instr({_FIRST}, ?)"] * len(words)])
+        query = f"SELECT {_FIELDS} FROM answers WHERE {anywhere} ORDER BY ({first}) DESC, id DESC LIMIT ?"  # noqa: S608
+        folded = [word.casefold() for word in words]
         with self._database() as database:
-            return [Entry(*row) for row in database.execute(query, (*map(str.casefold, words), limit))]
+            return [Entry(*row) for row in database.execute(query, (*folded, *folded, limit))]
 
     def whole(self, id: int) -> tuple[Entry, dict[str, Any]]:
         """Return an answer, also as `as_json` does. Raises InputError if there is none with that id."""
@@ -105,6 +112,14 @@ class History:
             query = f"SELECT whole, {_FIELDS} FROM answers WHERE id = ?"  # noqa: S608
             text, *fields = database.execute(query, (id,)).fetchone()
         return Entry(*fields), json.loads(text)
+
+    def all(self) -> Iterator[tuple[Entry, dict[str, Any]]]:
+        """Yield all answers as `whole` does, the oldest first."""
+        if not self.path.exists():
+            return
+        with self._database() as database:
+            for text, *fields in database.execute(f"SELECT whole, {_FIELDS} FROM answers ORDER BY id"):  # noqa: S608
+                yield Entry(*fields), json.loads(text)
 
     def remove(self, ids: Sequence[int]) -> None:
         """Delete those answers from the disk. Raises InputError if one does not exist."""
@@ -239,8 +254,12 @@ def _erase(database: sqlite3.Connection) -> None:
 
 
 def _words(whole: dict[str, Any]) -> str:
-    """Return the text that is searched: the question and the answer."""
-    return f"{whole['question']}\n{whole['answer'] or ''}".casefold()
+    """Return the text that is searched: question and answer, and after `_END` the quotes and their sources."""
+    sides = [*whole["conflicts"], *filter(None, [whole.get("best_guess")])]
+    cited = [*whole["citations"], *whole["closest"], *(each for side in sides for each in side["citations"])]
+    quotes = dict.fromkeys(each[field] for each in cited for field in ("quote", "title", "source"))
+    first = f"{whole['question']}\n{whole['answer'] or ''}".replace(_END, " ")
+    return f"{first}{_END}{chr(10).join(quotes)}".casefold()
 
 
 def _in_use(database: sqlite3.Connection) -> int:

@@ -1,4 +1,4 @@
-"""`rqa history`: show, search or delete the answers of earlier questions."""
+"""`rqa history`: show, search, export or delete the answers of earlier questions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..sanitize import printable, single_line
+from ..sanitize import printable, printable_json, single_line
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _list_options(command: F) -> F:
 @_list_options
 @click.pass_context
 def command(ctx: click.Context, /, *, limit: int, as_json: bool) -> None:
-    """Show, search or delete the answers of `rqa ask`, `rqa chat` and `rqa serve`.
+    """Show, search, export or delete the answers of `rqa ask`, `rqa chat` and `rqa serve`.
 
     Without a command: list the newest answers.
     """
@@ -46,7 +46,7 @@ def command(ctx: click.Context, /, *, limit: int, as_json: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 @_list_options
 def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
-    """List the newest answers with all WORDS in the question or the answer."""
+    """List the answers with all WORDS in the question or the answer, then those with WORDS in the quotes."""
     _print_list(words, limit, as_json)
 
 
@@ -72,6 +72,18 @@ def show(run: Run, /, id: int, as_json: bool) -> None:
     out.print(Text(f"{_when(entry):%Y-%m-%d %H:%M} · rqa {entry.command}", style="dim"))
     out.print()
     output.print_answer(from_json(whole), cost=run.verbosity >= 0)
+
+
+@command.command("export", epilog="Example: rqa history export > answers.jsonl")
+def export() -> None:
+    """Print all answers as JSON lines, the oldest first."""
+    import msgspec
+
+    from ..answering.history import History
+
+    with closing(History()) as history:
+        for entry, whole in history.all():
+            click.echo(printable_json(msgspec.json.encode({**_as_json(entry), **whole})))
 
 
 @command.command("rm", epilog="Example: rqa history rm 12 13")

@@ -208,6 +208,23 @@ def test_a_search_finds_all_words_in_questions_and_answers(
     assert [row["id"] for row in json.loads(rqa("history", "search", *words, "--json").out)] == found
 
 
+def test_matches_in_questions_and_answers_come_before_newer_ones_in_quotes(ask: Rqa, rqa: Rqa) -> None:
+    titled = json.dumps({"text": PASSAGE, "title": "A chronicle"})
+    ask("Who wrote the chronicle of the lighthouse?")
+    ask(QUESTION, passage=titled)
+    ask()
+    for words, found in (["chronicle"], [1, 2]), (["a chronicle"], [2]):
+        assert [row["id"] for row in json.loads(rqa("history", "search", *words, "--json").out)] == found
+
+
+def test_an_export_has_all_whole_answers_the_oldest_first(ask: Rqa, rqa: Rqa) -> None:
+    assert rqa("history", "export").out == ""
+    for n in range(2):
+        ask(f"{QUESTION} {n}")
+    exported = [json.loads(line) for line in rqa("history", "export").out.splitlines()]
+    assert exported == [json.loads(rqa("history", "show", id, "--json").out) for id in (1, 2)]
+
+
 def test_an_answer_is_shown_with_its_sources(ask: Rqa, rqa: Rqa) -> None:
     printed = ask().out
     shown = rqa("history", "show", 1)
