@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 FILE = "vectors"
 _HEADER = 256  # bytes
-_BLOCK = 1 << 16  # records in one step of a scan
+_BLOCK = 1 << 12  # records in one step of a scan, which fit into the cache of a core as floats
 
 Floats = NDArray[np.float32]
 
@@ -74,21 +74,17 @@ class Vectors:
 
         `among`: the keys that may be returned, None for all.
         """
-        best = np.empty(0, np.float32)
-        places = np.empty(0, np.int64)
+        scores = np.empty(len(self), np.float32)
         for start in range(0, len(self), _BLOCK):
             block = self._records[start : start + _BLOCK]
-            scores = (block["vector"].astype(np.float32) @ query) * block["scale"]
-            numbers = np.arange(start, start + len(block))
-            if among is not None:
-                left = np.fromiter((key in among for key in block["key"].tolist()), bool, len(block))
-                scores, numbers = scores[left], numbers[left]
-            best = np.concatenate([best, scores])
-            places = np.concatenate([places, numbers])
-            if len(best) > n:
-                kept = np.argpartition(-best, n - 1)[:n]
-                best, places = best[kept], places[kept]
-        return [bytes(self._records["key"][place]) for place in places[np.lexsort((places, -best))]]
+            scores[start : start + _BLOCK] = (block["vector"].astype(np.float32) @ query) * block["scale"]
+        places = np.arange(len(self))
+        if among is not None:
+            keys = self._records["key"].tolist()
+            places = places[np.fromiter((key in among for key in keys), bool, len(keys))]
+        if len(places) > n:
+            places = places[np.argpartition(-scores[places], n - 1)[:n]]
+        return [bytes(self._records["key"][place]) for place in places[np.lexsort((places, -scores[places]))]]
 
     # -- writing, by the process that holds the lock of the index
 
