@@ -152,3 +152,8 @@ def test_a_command_imports_only_the_plugins_that_it_uses(arguments: list[str], m
     env = {**os.environ, "PYTHONPATH": path}
     ran = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
     assert len(ran.stderr.splitlines()[-1].split()) <= most
+
+
+def test_the_name_of_the_distribution_is_a_command_so_that_uvx_finds_it() -> None:
+    project = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["scripts"]["rqa"] == project["scripts"][project["name"]]
