@@ -381,10 +381,10 @@ class Job(Protocol):
     jobs: int
     tally: Tally
 
-    def plan(self, first: bytes | None, /, rows: int | None = None) -> None:
+    def plan(self, first: bytes | None, /, rows: int | None = None, kind: str = "JSON lines") -> None:
         """Check that the configuration can answer the first row, None if there is no row. Call it before all others.
 
-        Says what the input is taken for, with the number of its `rows` if it is known.
+        Says what the input is taken for, with the number of its `rows` if it is known. `kind`: what rows of JSON are.
         Raises ConfigError or MissingError if the configuration cannot answer the row.
         """
 

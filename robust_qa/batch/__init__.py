@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..documents.lines import read_lines
 from ..protocols import Engine, Job, OutputFile, ReaderHandle, Recipe, Relay, Runner, Worker
 from ..types import Survey, Tally
+from .conversion import converted
 from .layout import bare, check_rows, question_column
 from .local import Local
 from .resume import answered_by, survey
@@ -26,6 +27,7 @@ __all__ = [
     "answered_by",
     "bare",
     "check_rows",
+    "converted",
     "input_rows",
     "is_table",
     "portable",

@@ -88,14 +88,14 @@ class BatchJob:
             self.session, strategy=self.strategy, as_given=self.as_given, jobs=self.jobs, how=self.how
         )
 
-    def plan(self, first: bytes | None, /, rows: int | None = None) -> None:
+    def plan(self, first: bytes | None, /, rows: int | None = None, kind: str = "JSON lines") -> None:
         """Check the configuration with the first row, None if there is no row. Say what the input is taken for."""
         if self.has_passages is not None:
             self._chosen = self._choose(has_passages=self.has_passages)
         elif first is not None:
             self._delimiter = delimiter_of(first)
             count = "" if rows is None else f", {rows:,} {'row' if rows == 1 else 'rows'}"
-            self.say(f"{source_name(self.source)}: {described(first)}{count}")
+            self.say(f"{source_name(self.source)}: {described(first, kind)}{count}")
             self._chosen = choose_for_first(self._choose, first, self.say)
 
     def state(self, survey: Survey) -> bytes:

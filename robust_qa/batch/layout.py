@@ -31,7 +31,8 @@ _JSON_LINES = frozenset({".jsonl", ".ndjson", ".json"})
 _TABLES = frozenset({".csv", ".tsv", ".tab"})
 _QUESTION = ("question",)
 _OTHER_NAMES = ("user_input", "query", "prompt", "input", "problem")  # of the question, in published formats
-_READ = frozenset({"question", "id", "answers", "passages"})  # in a header, upper or lower case
+READ = frozenset({"question", "id", "answers", "passages"})  # in a header, upper or lower case
+PASSAGES = ("passages", "retrieved_contexts")  # the second in files of ragas
 _DELIMITERS = "\t,;|"
 _SEPARATOR = re.compile(rb'"?sep=([\t,;|])"?', re.IGNORECASE)  # the first line that Excel reads and writes
 _LONGEST_HEADER = 100_000  # bytes
@@ -68,14 +69,17 @@ def source_name(source: str) -> str:
     return "standard input" if source == "-" else source
 
 
-def described(row: bytes) -> str:
-    """The layout of the input that begins with this row, for the user."""
+def described(row: bytes, kind: str = "JSON lines") -> str:
+    """The layout of the input that begins with this row, for the user. `kind`: what the rows of JSON are."""
     layout, text = split_row(row)
     if layout is not None and layout.delimiter:
         return f"column `{layout.column}`"
     if layout is None and not bare(text).startswith((b"{", b"[")):
         return "one question a line"
-    return f"JSON lines, column `{layout.column}`" if layout is not None and layout.column else "JSON lines"
+    column = layout.column if layout is not None else ""
+    with suppress(InputError, msgspec.DecodeError, RecursionError):
+        column = question_column(msgspec.json.decode(bare(text), type=dict[str, msgspec.Raw]), column)
+    return f"{kind}, column `{column}`" if column not in ("", *_QUESTION) else kind
 
 
 def delimiter_of(row: bytes) -> str:
@@ -170,7 +174,7 @@ def column_names(header: str, mark: str) -> list[str]:
     """The names in the header of a table, those that rqa reads in lower case."""
     with suppress(csv.Error):
         names = [name.strip() for name in cells(header, mark)]
-        return [name.lower() if name.lower() in _READ else name for name in names]
+        return [name.lower() if name.lower() in READ else name for name in names]
     return []
 
 

@@ -7,12 +7,16 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
+
+import msgspec
 
 from .. import stdout
 from ..errors import InputError
 from ..protocols import Job, Worker
 from ..types import Survey
+from .conversion import converted
 from .formats import format_of
 from .output import Stream
 from .resume import survey_file
@@ -27,12 +31,12 @@ class Local:
 
     async def run(self, job: Job, worker: Worker | None = None) -> None:
         """Answer the rows of the job, with `worker` instead of the job's own if there is one."""
-        with open_input(job.source) as descriptor:
+        with open_input(job.source) as (descriptor, kind):
             resumable = is_file(job.out)
             # Before any row is read.
             survey = survey_file(descriptor, job.source, job.column) if resumable else Survey()
             rows = InputRows(descriptor, job.source, job.column)
-            job.plan(await rows.peek(), survey.rows)
+            job.plan(await rows.peek(), survey.rows, kind)
 
             async def answer(output: Output, **how: Any) -> None:
                 batch = Batch(
@@ -58,17 +62,25 @@ def is_file(out: str | None) -> bool:
 
 
 @contextmanager
-def open_input(source: str) -> Iterator[int]:
-    """The descriptor of an input file, or of standard input. Raises InputError."""
+def open_input(source: str) -> Iterator[tuple[int, str]]:
+    """The descriptor of an input file or of standard input, and what its rows of JSON are. Raises InputError.
+
+    A workbook, or JSON of another tool, is converted to a file of JSON lines first.
+    """
     if source == "-":
-        yield _STDIN
+        yield _STDIN, "JSON lines"
         return
     try:
         file = Path(source).open("rb", buffering=0)  # noqa: SIM115  (closed below)
     except OSError as error:
         raise InputError(f"Cannot read {source}: {error.strerror}.") from error
-    with file:
-        yield file.fileno()
+    with file, TemporaryFile() as rows:
+        found = converted(Path(source)) if is_file(source) else None
+        for row in found.rows if found else ():
+            rows.write(msgspec.json.encode(row) + b"\n")
+        rows.flush()
+        os.lseek(rows.fileno(), 0, os.SEEK_SET)
+        yield (rows.fileno(), found.kind) if found else (file.fileno(), "JSON lines")
 
 
 def _size(descriptor: int) -> int | None:

@@ -27,7 +27,7 @@ from ..expressions import BUILT_IN, Tree, sources
 from ..types import Question, Survey
 from ..version import __version__
 from .layout import bare
-from .rows import parse_row
+from .rows import given_passages, parse_row
 from .tables import input_rows
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _lacks_passages(line: bytes) -> bool:
         fields = parse_row(line, 0).fields
     except InputError:
         return False  # the row fails in any case
-    return bytes(fields.get("passages", b"null")) == b"null"
+    return bytes(given_passages(fields) or b"null") == b"null"
 
 
 def _shown(values: Mapping[str, Any], key: str) -> str:

@@ -8,7 +8,7 @@ JSON.
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
 from ..kit.dates import iso_date
 from ..types import Answer, Passage, Question
-from .layout import BOM, EACH, bare, question_column, split_row
+from .layout import BOM, EACH, PASSAGES, bare, question_column, split_row
 from .tables import table_fields
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
@@ -127,7 +127,8 @@ class Row:
     def _echo(self, passages: bool) -> dict[str, Any]:
         line: dict[str, Any] = dict(self.fields)
         if not passages:
-            line.pop("passages", None)
+            for name in PASSAGES:
+                line.pop(name, None)
         column = self.column
         moved = OWN_FIELDS if column == "question" else OWN_FIELDS | {"question"}
         if not moved.isdisjoint(line):
@@ -145,7 +146,7 @@ class Row:
         return "" if text == "null" else text  # a number keeps its digits
 
     def _passages(self) -> tuple[Passage, ...] | None:
-        raw = self.fields.get("passages")
+        raw = given_passages(self.fields)
         if raw is None:
             return None
         try:
@@ -156,6 +157,11 @@ class Row:
                 hint='Write a list of texts, or of objects like {"text": ..., "title": ..., "source": ...}.',
             ) from error
         return None if passages is None else tuple(map(_passage, passages))
+
+
+def given_passages(fields: Mapping[str, Raw]) -> Raw | None:
+    """The field with a row's passages, None without one."""
+    return next((fields[name] for name in PASSAGES if name in fields), None)
 
 
 def unread_passages(fields: Container[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import re
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ import msgspec
 
 from ..documents.lines import Lines
 from ..errors import InputError
-from .layout import Layout, bare, cells, recognised, separator, source_name, split_row
+from .layout import PASSAGES, Layout, bare, cells, recognised, separator, source_name, split_row
 
 _LONGEST_ROW = 1 << 24  # bytes
 
@@ -41,14 +42,21 @@ def table_fields(row: bytes) -> dict[str, Any]:
             hint=f"Put a cell that contains {layout.delimiter!r} in double quotes.",
         )
     named = zip(layout.names, found, strict=False)  # cells at the end may be missing
-    return {name: _value(name, cell) for name, cell in named if name and cell.strip()}
+    return {name: cell_value(name, cell) for name, cell in named if name and cell.strip()}
 
 
-def _value(name: str, cell: str) -> Any:
+def cell_value(name: str, cell: str) -> Any:
+    """The value of a cell with text: JSON, a list as Python prints it, or the text.
+
+    Under a name of passages, other text is the text of one passage.
+    """
     if cell.lstrip().startswith(("[", "{")):
         with suppress(msgspec.DecodeError, RecursionError):
             return msgspec.json.decode(cell)
-    return [cell] if name == "passages" else cell
+        if name in PASSAGES:  # pandas and ragas write such lists
+            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+                return ast.literal_eval(cell)
+    return [cell] if name in PASSAGES else cell
 
 
 class Assembler:

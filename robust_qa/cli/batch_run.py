@@ -60,7 +60,7 @@ class Target:
             how: dict[str, Any] = {"strategy": strategy, "as_given": as_given, "has_passages": has_passages}
             job = BatchJob(session, str(source), str(path), **how)
             job.plan(None)
-            with open_input(job.source) as descriptor:
+            with open_input(job.source) as (descriptor, _):
                 state = job.state_of(survey_file(descriptor, job.source))
             check_continues(path.resolve(), state, retry=self.retry)
 

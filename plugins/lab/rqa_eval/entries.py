@@ -70,9 +70,7 @@ def table_rows(path: Path) -> Iterator[Entry]:
             raise Malformed(f"{error.message} {error.hint}") from error
         except UnicodeDecodeError as error:
             raise Malformed(f"it is not UTF-8 text: {error.reason}") from error
-        if isinstance(answers := found.get("answers"), str):
-            found["answers"] = [answer.strip() for answer in answers.split("|") if answer.strip()]
-        return found
+        return with_alternatives(found)
 
     if not begins_table(path):
         raise InputError(f"{path} has no header with a column `question`.", hint=HINT)
@@ -80,6 +78,13 @@ def table_rows(path: Path) -> Iterator[Entry]:
         for number, row in input_rows(read_lines(file), str(path)):
             if row:
                 yield number, f"line {number}", partial(fields, row)
+
+
+def with_alternatives(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a table with the answers that `|` separates in its cell as a list."""
+    if isinstance(answers := row.get("answers"), str):
+        row["answers"] = [answer.strip() for answer in answers.split("|") if answer.strip()]
+    return row
 
 
 def begins_table(path: Path) -> bool:

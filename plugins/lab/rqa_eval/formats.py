@@ -84,6 +84,8 @@ def _detect(path: Path) -> str:
 
 def _table_layout(path: Path, header: bytes) -> str:
     """Return the layout of a table, "" for other files. Raises InputError if no column holds the question."""
+    if path.suffix == ".xlsx":
+        return "xlsx"
     columns = set(header.split(b"\t"))
     if {b"question", b"possible_answers"} <= columns:
         return "popqa"
@@ -95,6 +97,9 @@ def _table_layout(path: Path, header: bytes) -> str:
 # The first layout whose fields are all in the row wins.
 _SIGNS: tuple[tuple[str, set[str]], ...] = (
     ("squad", {"data"}),
+    ("hotpotqa", {"question", "context", "_id"}),
+    ("promptfoo", {"vars"}),
+    ("promptfoo", {"tests"}),
     ("triviaqa", {"Data"}),
     ("bioasq", {"questions"}),
     ("asqa", {"dev"}),
@@ -115,7 +120,10 @@ LAYOUTS: Mapping[str, Callable[[Path], Iterator[Entry]]] = {
     "jsonl": json_lines,
     "csv": table_rows,
     "ctxs": public_sets.ctxs,
-    "squad": public_sets.squad,
+    "squad": public_sets.of_other_tool,
+    "hotpotqa": public_sets.of_other_tool,
+    "promptfoo": public_sets.of_other_tool,
+    "xlsx": public_sets.of_other_tool,
     "nq-open": public_sets.nq_open,
     "triviaqa": public_sets.triviaqa,
     "popqa": public_sets.popqa,

@@ -62,6 +62,8 @@ def item(number: int, row: Any) -> Item:
     if not column:
         fields = " ".join(", ".join(list(row)[:8]).split())  # on one line
         raise Malformed(f"it has no `question`; its fields are {fields or 'none'}")
+    if column == "user_input":  # ragas has other names for these, too
+        row = {"answers": row.get("reference"), "passages": row.get("retrieved_contexts"), **row}
     given = row.get("passages")
     passages = None if given is None else _passages(given, "passages")
     return Item(

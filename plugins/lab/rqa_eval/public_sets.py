@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from robust_qa import InputError
+from robust_qa.batch import converted as rows_of
 
 from .entries import (
     HINT,
     Entry,
     cells,
-    convert,
     converted,
     decoded,
     json_lines,
@@ -25,6 +25,7 @@ from .entries import (
     loads,
     numbered,
     same,
+    with_alternatives,
 )
 from .items import Malformed
 
@@ -44,35 +45,12 @@ def kilt(path: Path) -> Iterator[Entry]:
     return converted(json_lines(path), change)
 
 
-def squad(path: Path) -> Iterator[Entry]:
-    """SQuAD: the paragraph is the passage."""
-    articles = load_object(path).get("data")
-    if not isinstance(articles, list):
-        raise InputError(f"{path} has no list `data`, so it is not a SQuAD set.", hint=HINT)
-    number = 0
-    for a, article in enumerate(articles):
-        for p, paragraph in enumerate(_list(path, article, f"data[{a}]", "paragraphs")):
-            for q, asked in enumerate(_list(path, paragraph, f"data[{a}].paragraphs[{p}]", "qas")):
-                number += 1
-                row = partial(_squad_row, article, paragraph, asked)
-                yield number, f"data[{a}].paragraphs[{p}].qas[{q}]", partial(convert, row, dict)
-
-
-def _list(path: Path, value: Any, where: str, name: str) -> list[Any]:
-    inner = value.get(name) if isinstance(value, dict) else None
-    if not isinstance(inner, list):
-        raise InputError(f"{path}: {where} has no list `{name}`, so it is not a SQuAD set.", hint=HINT)
-    return inner
-
-
-def _squad_row(article: Any, paragraph: Any, asked: Any) -> dict[str, Any]:
-    answers = [answer["text"] for answer in asked.get("answers") or ()]
-    return {
-        "id": asked.get("id"),
-        "question": asked["question"],
-        "answers": answers if answers or asked.get("is_impossible") else None,
-        "passages": [{"title": article.get("title") or "", "text": paragraph["context"]}],
-    }
+def of_other_tool(path: Path) -> Iterator[Entry]:
+    """SQuAD, HotpotQA, tests of promptfoo, or a workbook, as `rqa batch` reads them."""
+    found = rows_of(path)
+    if found is None:
+        raise InputError(f"{path} is not a set of this format.", hint=HINT)
+    return numbered(map(with_alternatives, found.rows))
 
 
 def triviaqa(path: Path) -> Iterator[Entry]:

@@ -3,6 +3,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 
 from robust_qa import InputError
@@ -240,7 +241,7 @@ def test_what_can_be_made_rows_of_is_refused_with_how(
 )
 def test_a_malformed_entry_is_reported_with_its_location(tmp_path: Path, layout: str, content: Any, where: str) -> None:
     with pytest.raises(InputError) as raised:
-        read_set(put(tmp_path / "set", content), layout)
+        read_set(put(tmp_path / "set.json", content), layout)
     assert where in raised.value.message
 
 
@@ -392,3 +393,23 @@ def test_the_shared_sets_are_read(name: str) -> None:
     items, layout = read_set(path)
     assert layout == "jsonl"
     assert all(item.gold and item.passages for item in items)
+
+
+def test_the_sets_of_other_tools_are_detected(tmp_path: Path) -> None:
+    hotpot = [{"_id": "1", "question": "Q", "answer": "Ada", "context": [["T", ["S."]]]}]
+    promptfoo = [{"vars": {"question": "Q"}, "assert": [{"type": "contains", "value": "Ada"}]}]
+    ragas = lines({"user_input": "Q", "reference": "Ada", "retrieved_contexts": ["S."]})
+    book = openpyxl.Workbook()
+    book.active.append(["Question", "Answers"])
+    book.active.append(["Q", "Ada | Bo"])
+    book.save(tmp_path / "set.xlsx")
+    for path, layout in (
+        (put(tmp_path / "hotpot.json", hotpot), "hotpotqa"),
+        (put(tmp_path / "promptfoo.json", promptfoo), "promptfoo"),
+        (put(tmp_path / "ragas.jsonl", ragas), "jsonl"),
+        (tmp_path / "set.xlsx", "xlsx"),
+    ):
+        [item], found = read_set(path)
+        assert (found, item.question, item.gold[0][0]) == (layout, "Q", "Ada")
+    [item], _ = read_set(tmp_path / "ragas.jsonl")
+    assert item.passages == [{"text": "S."}]
