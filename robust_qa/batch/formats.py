@@ -1,22 +1,37 @@
-"""The formats of output rows: JSON lines, a JSON array, CSV or TSV."""
+"""The formats of output rows: JSON lines, a JSON array, CSV, TSV or a workbook; for people, Markdown or HTML."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import PurePath
+from html import escape
+from pathlib import Path, PurePath
 
 import msgspec
 from msgspec import Raw
 
-from ..encoding import ROW_FORMATS, suffix_of
+from ..encoding import ANSWER_FORMATS, suffix_of
 from ..errors import InputError
+from ..sanitize import printable, single_line
 
 # The columns of a table that follow the row's own, in this order.
 _LAST = """answer confidence sources abstained reason error row strategy seconds citations conflicts best_guess closest
 withstands usage details trace""".split()
+_FOR_PEOPLE = ("question", "answer", "confidence", "sources", "reason")
+_LONGEST_CELL = 32_767  # characters, in a workbook
+_MARKUP, _ESCAPED = re.compile(r"([\\|<\[*_`])"), r"\\\1"  # of Markdown
+_HTML = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Answers</title>
+<style>
+:root { color-scheme: light dark } body { font: 1rem/1.4 system-ui, sans-serif; margin: 1rem }
+table { border-collapse: collapse } th, td { padding: .3rem .6rem; text-align: left; vertical-align: top }
+tr { border-bottom: 1px solid #8886 }
+</style>
+<table>
+"""
 
 _decode = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -33,10 +48,10 @@ _decode_citations = msgspec.json.Decoder(list[_Citation]).decode
 def format_of(path: str | PurePath | None) -> str:
     """The format that the name of a file of rows asks for: JSON lines without an ending. Raises InputError."""
     suffix = suffix_of(path)
-    if suffix and suffix not in ROW_FORMATS:
+    if suffix and suffix not in ANSWER_FORMATS:
         raise InputError(
             f"Rows cannot be written as .{suffix}: {path}.",
-            hint=f"End the name in {', '.join(f'.{each}' for each in ROW_FORMATS)}.",
+            hint=f"End the name in {', '.join(f'.{each}' for each in ANSWER_FORMATS)}.",
         )
     return suffix or "jsonl"
 
@@ -44,10 +59,26 @@ def format_of(path: str | PurePath | None) -> str:
 def rendered(lines: Callable[[], Iterable[bytes]], form: str, delimiter: str = ",") -> Iterator[str]:
     """The parts of a file in the format `form` with the rows of JSON lines. Calls `lines` twice for a table.
 
-    A table has the row's own columns first. A nested field is JSON text. `delimiter`: of CSV.
+    A table has the row's own columns first. A nested field is JSON text. `delimiter`: of CSV. For a workbook, see
+    `write_workbook`.
     """
     if form in ("csv", "tsv"):
-        yield from _table(lines, delimiter if form == "csv" else "\t")
+        part = io.StringIO()
+        writer = csv.writer(part, delimiter=delimiter if form == "csv" else "\t", lineterminator="\n")
+        for cells in _table(lines):
+            writer.writerow(cells)
+            yield part.getvalue()
+            part.seek(0)
+            part.truncate()
+    elif form == "md":
+        yield f"| {' | '.join(_FOR_PEOPLE)} |\n|{'---|' * len(_FOR_PEOPLE)}\n"
+        for cells in _for_people(lines()):
+            yield f"| {' | '.join(_MARKUP.sub(_ESCAPED, single_line(cell)) for cell in cells)} |\n"
+    elif form == "html":
+        yield f"{_HTML}<tr><th>{'<th>'.join(_FOR_PEOPLE)}\n"
+        for cells in _for_people(lines()):
+            yield f"<tr><td>{'<td>'.join(escape(printable(cell)) for cell in cells)}\n"
+        yield "</table>\n"
     elif form == "json":
         before = "[\n"
         for line in lines():
@@ -59,21 +90,56 @@ def rendered(lines: Callable[[], Iterable[bytes]], form: str, delimiter: str = "
             yield line.decode()
 
 
-def _table(lines: Callable[[], Iterable[bytes]], mark: str) -> Iterator[str]:
+def write_workbook(path: Path, lines: Callable[[], Iterable[bytes]]) -> None:
+    """Write the rows of JSON lines as an xlsx workbook with the columns of CSV. Cuts long cells at Excel's limit."""
+    import openpyxl
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("answers")
+    for cells in _table(lines):
+        row = []
+        for text in cells:
+            value = _number(text)
+            cell = WriteOnlyCell(sheet, ILLEGAL_CHARACTERS_RE.sub("", text)[:_LONGEST_CELL] if value is None else value)
+            if value is None:
+                cell.data_type = "s"  # never a formula
+            row.append(cell)
+        sheet.append(row)
+    book.save(path)
+
+
+def _number(text: str) -> float | None:
+    """Return a number as JSON writes it, None for other text."""
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(text, type=float)
+    return None
+
+
+def _table(lines: Callable[[], Iterable[bytes]]) -> Iterator[list[str]]:
+    """Yield the header and the rows of a table, none if there are no columns."""
     seen: dict[str, None] = {}
     for line in lines():
         seen.update(dict.fromkeys(_columns(line)))
     names = sorted(seen, key=lambda name: _LAST.index(name) if name in _LAST else -1)
-    part = io.StringIO()
-    writer = csv.writer(part, delimiter=mark, lineterminator="\n")
     if names:
-        writer.writerow(names)
-    for line in lines():  # the first part has the header too
+        yield names
+    for line in lines():
         fields = _columns(line)
-        writer.writerow([_cell(fields[name]) if name in fields else "" for name in names])
-        yield part.getvalue()
-        part.seek(0)
-        part.truncate()
+        yield [_cell(fields[name]) if name in fields else "" for name in names]
+
+
+def _for_people(lines: Iterable[bytes]) -> Iterator[list[str]]:
+    """Yield what people read of each row: the cells of `_FOR_PEOPLE`. The reason of a failed row is its error."""
+    for line in lines:
+        fields = {**_columns(line), "question": _decode(line).get("question", Raw(b"null"))}
+        cells = {name: _cell(fields[name]) if name in fields else "" for name in _FOR_PEOPLE}
+        if cells["confidence"]:
+            cells["confidence"] = f"{float(cells['confidence']):.0%}"
+        if "error" in fields:
+            cells["reason"] = str(msgspec.json.decode(fields["error"]).get("message", ""))
+        yield [*cells.values()]
 
 
 def _columns(line: bytes) -> dict[str, Raw]:

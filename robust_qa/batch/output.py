@@ -17,7 +17,7 @@ from msgspec import Meta, Raw
 
 from ..errors import BusyError, InputError, RqaError
 from ..sanitize import printable_json
-from .formats import format_of, rendered
+from .formats import format_of, rendered, write_workbook
 from .resume import NEW_RUN, State
 from .rows import Row, parse_row
 
@@ -49,7 +49,7 @@ class Stream:
 class OutFile:
     """The output file, open and locked.
 
-    A name that ends in .csv, .tsv or .json gets its rows from a file of JSON lines beside it, when the run ends.
+    A name with another ending than .jsonl gets its rows from a file of JSON lines beside it, when the run ends.
 
     `failed` is the number of rows in it with an error. `unreadable` counts those whose input was not a valid row.
     Finished rows stay in the file after a crash. An incomplete last line is removed and its row runs again.
@@ -129,9 +129,12 @@ class OutFile:
             return
         draft = self._out.with_name(f".{self._out.name}.draft")
         try:
-            with draft.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(rendered(self._whole_lines, self._form, self._delimiter))
-                file.flush()
+            if self._form == "xlsx":
+                write_workbook(draft, self._whole_lines)
+            else:
+                with draft.open("w", encoding="utf-8", newline="") as file:
+                    file.writelines(rendered(self._whole_lines, self._form, self._delimiter))
+            with draft.open("rb") as file:
                 os.fsync(file.fileno())
             written = self.path.stat().st_mtime_ns
             os.utime(draft, ns=(written, written))  # a later time shows that somebody changed the file

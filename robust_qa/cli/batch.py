@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..encoding import ROW_FORMATS
+from ..encoding import ANSWER_FORMATS
 from ..errors import Exit
 from .options import Answering, answering_options, engine_options, jobs_option, output_option
 from .run import Run, pass_run
@@ -19,7 +19,9 @@ from .run import Run, pass_run
     "rqa batch -d notes/ < questions.txt | jq -r .answer",
 )
 @click.argument("source", metavar="[IN]", required=False, type=click.Path(path_type=str, allow_dash=True))
-@output_option("OUT", "Write answers to OUT, as its ending says. Default: - (stdout).", urls=True, formats=ROW_FORMATS)
+@output_option(
+    "OUT", "Write answers to OUT, as its ending says. Default: - (stdout).", urls=True, formats=ANSWER_FORMATS
+)
 @click.option("--column", metavar="NAME", default="", help="Column or field of IN that holds the question.")
 @click.option("--resume", is_flag=True, help="Continue the interrupted run that wrote OUT.")
 @click.option("--retry-failed", is_flag=True, help="Like --resume, and also retry the failed rows.")

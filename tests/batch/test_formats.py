@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 
 from robust_qa import Answer, Citation, InputError, RqaError
-from robust_qa.batch.formats import format_of, rendered
+from robust_qa.batch.formats import format_of, rendered, write_workbook
 from robust_qa.batch.rows import parse_row
 
 
@@ -55,6 +57,33 @@ def test_other_formats() -> None:
 def test_the_name_of_a_file_asks_for_a_format() -> None:
     names = ["a", "a.jsonl", "a.ndjson", "a.JSON", "b/a.csv", "a.tsv"]
     assert [format_of(name) for name in names] == ["jsonl", "jsonl", "jsonl", "json", "csv", "tsv"]
-    with pytest.raises(InputError, match=r"as \.xlsx") as caught:
-        format_of("a.xlsx")
+    with pytest.raises(InputError, match=r"as \.ods") as caught:
+        format_of("a.ods")
     assert ".jsonl, .json, .csv, .tsv" in caught.value.hint
+
+
+def test_a_workbook_has_numbers_and_text_but_no_formulas(tmp_path: Path) -> None:
+    failed = parse_row(b'{"question": "Why?"}', 3).failed(RqaError("No."))
+    lines = [answered(b'{"n": 1.5, "question": "=1+1\\u0007", "long": "%s"}' % (b"x" * 40_000), "a.md"), failed]
+    write_workbook(tmp_path / "a.xlsx", lambda: lines)
+    header, first, second = openpyxl.load_workbook(tmp_path / "a.xlsx").active.values
+    row = dict(zip(header, first, strict=True))
+    assert (row["n"], row["question"], row["answer"], row["confidence"]) == (1.5, "=1+1", "Ada", 0.5)
+    assert len(row["long"]) == 32_767
+    assert dict(zip(header, second, strict=True))["question"] == "Why?"
+
+
+def test_pages_for_people_have_the_answers_and_no_markup_of_the_input() -> None:
+    lines = [
+        answered(b'{"query": "Who | <b>what</b>?"}', "a.md"),
+        parse_row(b'{"question": "Why?"}', 3).failed(RqaError("No.")),
+    ]
+    assert written("md", *lines).splitlines() == [
+        "| question | answer | confidence | sources | reason |",
+        "|---|---|---|---|---|",
+        r"| Who \| \<b>what\</b>? | Ada | 50% | a.md |  |",
+        "| Why? |  |  |  | No. |",
+    ]
+    page = written("html", *lines)
+    assert page.startswith("<!doctype html>") and page.endswith("</table>\n")
+    assert "<tr><td>Who | &lt;b&gt;what&lt;/b&gt;?<td>Ada<td>50%<td>a.md<td>\n" in page
