@@ -1,12 +1,12 @@
 """Planted passages: strategy `consensus`, or another, against `rag` on RealTimeQA and RGB, without a language model.
 
-    python benchmarks/planted.py realtimeqa.jsonl rgb_counterfactual.jsonl --strategy consensus
+    python benchmarks/planted.py realtimeqa.jsonl rgb_counterfactual.jsonl --strategy corroborate [--forced]
 
-The reader is `embedded` with the threshold 0, all other options have their defaults. RealTimeQA: the first ten passages
-of a question, of which 0, 20, 40 and 60 % are replaced by the set's poisoned passages. RGB: its first three passages,
-of which as many are replaced by their counterfactual versions. Printed for each set and for both, at each share: the
-accuracy, the false answers and the refusals of both strategies, and the paired differences (strategy - rag) with 95 %
-intervals (Newcombe) and p (McNemar's exact test).
+The reader is `embedded`, with its own threshold or (`--forced`) 0; all other options have their defaults. RealTimeQA:
+the first ten passages of a question, of which 0, 20, 40 and 60 % are replaced by the set's poisoned passages. RGB: its
+first three, of which as many are replaced by their counterfactual versions. Printed for each set and for both, at each
+share: the accuracy, the false answers and the refusals of both strategies, and the paired differences (strategy - rag)
+with 95 % intervals (Newcombe) and p (McNemar's exact test).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PASSAGES = 10
 FIRST = 3  # passages of RGB
 
 
-def run(rows: Path, attack: str, strategy: str, folder: Path) -> list[dict[str, Any]]:
+def run(rows: Path, attack: str, strategy: str, folder: Path, *, forced: bool) -> list[dict[str, Any]]:
     """Return the scores of each question under each condition."""
     command = [
         sys.executable,
@@ -42,7 +42,7 @@ def run(rows: Path, attack: str, strategy: str, folder: Path) -> list[dict[str, 
         str(PASSAGES),
     ]
     command += ["--attack", attack, "--rate", ",".join(SHARES), "-o", str(folder)]
-    command += ["--reader", "embedded", "-O", "reader.embedded.threshold=0"]
+    command += ["--reader", "embedded", *(["-O", "reader.embedded.threshold=0"] if forced else [])]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return [json.loads(line) for line in (folder / "scores.jsonl").read_text("utf-8").splitlines()]
 
@@ -85,12 +85,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("realtimeqa", type=Path)
     parser.add_argument("rgb", type=Path)
-    parser.add_argument("--strategy", default="consensus")
+    parser.add_argument("--strategy", default="corroborate")
+    parser.add_argument("--forced", action="store_true", help="answer always")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        realtime = run(given.realtimeqa, "poison", given.strategy, folder / "realtimeqa")
-        rgb = run(shortened(given.rgb, folder / "rgb.jsonl"), "counterfactual", given.strategy, folder / "rgb")
+        realtime, rgb = (
+            run(rows, attack, given.strategy, folder / attack, forced=given.forced)
+            for rows, attack in (
+                (given.realtimeqa, "poison"),
+                (shortened(given.rgb, folder / "rgb.jsonl"), "counterfactual"),
+            )
+        )
     for title, scores in (("RealTimeQA", realtime), ("RGB", rgb), ("both", realtime + rgb)):
         table(title, given.strategy, scores)
 

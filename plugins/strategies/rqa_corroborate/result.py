@@ -27,7 +27,8 @@ def abstention(sides: Sequence[Side], said: Sequence[Statement]) -> Answer:
         return Answer(None, reason=next(filter(None, reasons), "The passages do not hold an answer."))
     first = _position(sides[0])
     conflicts = _conflicts(sides, first)
-    return Answer(None, conflicts=conflicts, reason="Not sure of an answer.", best_guess=first)
+    reason = _standing(sides) or "Not sure of an answer."
+    return Answer(None, conflicts=conflicts, reason=reason, best_guess=first)
 
 
 def sentence_of(quotes: Sequence[Quote], passages: Sequence[Passage], threshold: float) -> Answer | None:

@@ -95,7 +95,7 @@ async def test_an_answer_cites_passages_that_can_be_read(tmp_path: Path, docs: P
     async with agent(tmp_path, "mcp", "--docs", docs) as client:
         result = await client.call_tool("ask", {"question": "Who was the keeper?"})
         answer = result.structured_content
-        assert (answer["answer"], answer["strategy"], answer["abstained"]) == ("Bo Renn", "rag", False)
+        assert (answer["answer"], answer["strategy"], answer["abstained"]) == ("Bo Renn", "corroborate", False)
         (citation, *_) = answer["citations"]
         assert citation["quote"] == "The keeper was Bo Renn."
         (content,) = (await client.read_resource(citation["uri"])).contents
