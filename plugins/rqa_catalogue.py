@@ -108,6 +108,7 @@ def _commands(registry: Registry) -> None:
     add("lint", "rqa_lint.command:lint", summary="Find disagreements, duplicates and hidden text in documents.")
     add("models", "rqa_llamacpp.commands:models", summary="List and download models for the reader llamacpp.")
     add("mcp", "rqa_mcp.command:mcp", summary="Give agents tools over the Model Context Protocol.")
+    add("search", "rqa_search.command:search", summary="Find passages, without a reader.")
     add("serve", "rqa_serve.command:serve", summary="Answer questions over HTTP, as OpenAI's chat completions.")
     registry.tools("rqa_check.tool:tools")
     registry.engine("provider", "rqa_provider:Provider", summary="answers in batches of the provider, at half price")

@@ -46,8 +46,9 @@ class Tools(Protocol):
     k: int
     given_k: int | None
     within: frozenset[str]
-    reader: Pipeline | None
 
+    @property
+    def reader(self) -> Pipeline | None: ...
     @property
     def evaluator(self) -> Pipeline | None: ...
     def can(self, power: Power) -> bool: ...

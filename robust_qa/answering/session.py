@@ -242,7 +242,7 @@ class Session:
             question,
             components,
             Trace(detailed=False),
-            reader=components.default("reader"),
+            get_reader=lambda: self._reader,
             get_evaluator=lambda: self._evaluator,
             expression=None if from_question else expression,
             k=k,
@@ -305,6 +305,10 @@ class Session:
         if check_strategy := getattr(chosen, "check", None):
             check_strategy(toolbox)
         return name, toolbox
+
+    @cached_property
+    def _reader(self) -> Pipeline | None:
+        return self.components.default("reader")
 
     @cached_property
     def _evaluator(self) -> Pipeline | None:

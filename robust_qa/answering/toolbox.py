@@ -53,14 +53,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DEFAULT_MAX_TOKENS = 1024
-_KEPT = ("question", "components", "trace", "reader", "expression", "k", "given_k", "asked_for", "within")
+_KEPT = ("question", "components", "trace", "expression", "k", "given_k", "asked_for", "within")
 _SAMPLES = 1000  # seeds of one repetition of a question
 
 
 class Toolbox:
     """A strategy's only way to retrievers, readers and evaluators, for one question.
 
-    `reader` and `evaluator` are the ones to use by default; `get_evaluator` builds it only if a question needs it.
+    `reader` and `evaluator` are the ones to use by default. `get_reader` and `get_evaluator` build them only if a
+    question needs them; a given `reader` replaces the first.
     `expression`: the retriever expression to use by default (None: the question's own passages).
     `k`: the number of passages to retrieve. `given_k`: how many of the question's own to use (None: all).
     `asked_for`: the command line named the retriever, with -r or --docs.
@@ -74,6 +75,7 @@ class Toolbox:
         trace: Trace | None = None,
         *,
         reader: Pipeline | None = None,
+        get_reader: Callable[[], Pipeline | None] = lambda: None,
         get_evaluator: Callable[[], Pipeline | None] = lambda: None,
         expression: Tree | None = None,
         k: int = 10,
@@ -84,19 +86,19 @@ class Toolbox:
         self.question = question
         self.components = components
         self.trace = trace or Trace()
-        self.reader = reader
         self.expression = expression
         self.k = k
         self.given_k = given_k
         self.asked_for = asked_for
         self.within = within
+        self._get_reader = (lambda: reader) if reader else get_reader
         self._get_evaluator = get_evaluator
         self.retrieved: list[Passage] = []  # the first passages that the strategy got
 
     def replaced(self, **changes: Any) -> Toolbox:
         """A copy for another question, trace, reader, expression and so on. Nothing is retrieved yet."""
         kept = {name: getattr(self, name) for name in _KEPT}
-        return Toolbox(**{**kept, "get_evaluator": self._get_evaluator, **changes})
+        return Toolbox(**{**kept, "get_reader": self._get_reader, "get_evaluator": self._get_evaluator, **changes})
 
     # -- what there is
 
@@ -104,6 +106,11 @@ class Toolbox:
     def generative(self) -> bool:
         """Whether the reader writes text."""
         return self.can("generate")
+
+    @property
+    def reader(self) -> Pipeline | None:
+        """The reader. Raises the error of building it."""
+        return self._get_reader()
 
     @property
     def evaluator(self) -> Pipeline | None:
@@ -421,7 +428,7 @@ class Toolbox:
         name, reader = split_reader(strategy)
         return self.replaced(
             question=question,
-            reader=self.components.pipeline("reader", reader) if reader else self.reader,
+            reader=self.components.pipeline("reader", reader) if reader else None,
             expression=None,
             given_k=None,
             within=self.within | {name},

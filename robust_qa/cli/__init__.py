@@ -13,12 +13,24 @@ from .options import (
     StoredKey,
     answering_options,
     engine_options,
+    filter_options,
     history_option,
     jobs_option,
     output_option,
     passages_in,
+    retrieval_options,
 )
-from .output import complain, console, cost_line, print_answer, print_rows, print_sources, print_to
+from .output import (
+    complain,
+    console,
+    cost_line,
+    print_answer,
+    print_data,
+    print_rows,
+    print_source,
+    print_sources,
+    print_to,
+)
 from .run import Run
 
 __all__ = [
@@ -35,13 +47,17 @@ __all__ = [
     "console",
     "cost_line",
     "engine_options",
+    "filter_options",
     "history_option",
     "jobs_option",
     "output_option",
     "passages_in",
     "print_answer",
+    "print_data",
     "print_rows",
+    "print_source",
     "print_sources",
     "print_to",
+    "retrieval_options",
     "suffix_of",
 ]

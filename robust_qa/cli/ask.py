@@ -14,7 +14,7 @@ from ..encoding import TEXT_FORMATS, suffix_of
 from ..errors import InputError, RqaError
 from ..stdout import descriptor, plugins_write_to_stderr
 from ..types import Answer, Question
-from .options import Answering, answering_options, history_option, output_option, passages_in
+from .options import Answering, answering_options, filter_options, history_option, output_option, passages_in
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, allow_dash=True),
     help="Answer from the passages in FILE (- for stdin): JSON lines or plain text.",
 )
-@click.option("--in", "within", metavar="PATH", help="Search only files at or under PATH.")
-@click.option("--type", "types", metavar="SUFFIXES", help="Search only files with these suffixes, as in pdf,docx.")
-@click.option("--since", metavar="DATE", help="Search only documents of this date or later, as in 2025-01-31.")
-@click.option("--title", metavar="WORDS", help="Search only passages with these words in their title.")
+@filter_options
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
 @click.option("--short", is_flag=True, help="Print only the short answer. Without one, exit with 6.")
 @click.option("--no-stream", is_flag=True, help="Do not print the answer while the model writes it.")
@@ -54,10 +51,7 @@ def command(
     question: tuple[str, ...],
     out: Path | None,
     passages: Path | None,
-    within: str | None,
-    types: str | None,
-    since: str | None,
-    title: str | None,
+    filters: dict[str, str],
     as_json: bool,
     short: bool,
     no_stream: bool,
@@ -82,8 +76,6 @@ def command(
         )
     if len(question) > 1:
         raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
-    given = {"within": within and str(Path(within).absolute()), "types": types, "since": since, "title": title}
-    filters = {option: value for option, value in given.items() if value}
     if filters and passages:
         raise click.UsageError("--in, --type, --since and --title cannot be combined with --passages.")
     parsed = _question(question[0] if question else None, passages)

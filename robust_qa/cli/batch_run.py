@@ -10,7 +10,7 @@ import shlex
 import signal
 import stat
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -76,9 +76,11 @@ def in_session(
     *,
     detailed: bool = True,
     record: str = "",
+    filters: Mapping[str, str] | None = None,
 ) -> T:
     """Return the result of `work`, run with the command line's session. Plugins' prints go to stderr.
 
+    `filters`: options of the retrievers that restrict what is searched.
     `record`: a command, such as "serve", whose answers go to the history.
     Raises KeyboardInterrupt if a signal stops the batch.
     """
@@ -95,7 +97,7 @@ def in_session(
         return result
 
     with plugins_write_to_stderr():
-        session = open_session(run, answering, detailed=detailed, record=record)
+        session = open_session(run, answering, detailed=detailed, record=record, filters=filters)
         try:
             return asyncio.run(work_in_session(session))
         except _Interrupted:

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -241,12 +242,51 @@ def _split(ctx: click.Context, param: click.Parameter, values: Sequence[str]) ->
     return tuple(dict.fromkeys(name for name in names if name))
 
 
+def _with_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(command: F) -> F:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def retrieval_options(*option_flags: str) -> Callable[[F], F]:
+    """Add the options that choose what is searched. `option_flags` replace the flags -O and --option."""
+    return _with_options(
+        click.option(
+            "-r",
+            "--retriever",
+            metavar="EXPR",
+            shell_complete=_names("retriever"),
+            help="Retriever to use, NAME or NAME@K; see `rqa help expressions`. Replaces a question's own passages.",
+        ),
+        click.option("-k", metavar="N", type=click.IntRange(1, 10_000), help="Passages to retrieve per question."),
+        click.option(
+            "-d",
+            "--docs",
+            metavar="PATH",
+            type=click.Path(exists=True, path_type=Path),
+            multiple=True,
+            help="Search these files or folders. May be repeated.",
+        ),
+        click.option(
+            *(option_flags or ("-O", "--option")),
+            "option",
+            type=KeyValue(),
+            multiple=True,
+            help="Set a configuration option. May be repeated.",
+        ),
+        click.option("--no-cache", is_flag=True, help="Do not use the cache of finished calls."),
+    )
+
+
 def answering_options(*option_flags: str, several: bool = False) -> Callable[[F], F]:
     """Add the answering options to a command. `option_flags` replace the flags -O and --option.
 
     With `several`, -s takes comma-separated names and may be repeated, and `strategy` is a tuple.
     """
-    decorators: Sequence[Callable[[F], F]] = (
+    return _with_options(
         click.option(
             "-s",
             "--strategy",
@@ -259,43 +299,33 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
             else "Strategy to use. List them with `rqa plugins`.",
         ),
         click.option(
-            "-r",
-            "--retriever",
-            metavar="EXPR",
-            shell_complete=_names("retriever"),
-            help="Retriever to use, NAME or NAME@K; see `rqa help expressions`. Replaces a question's own passages.",
-        ),
-        click.option(
             "--reader",
             metavar="NAME",
             shell_complete=_names("reader"),
             help="Reader to use. List them with `rqa plugins`.",
         ),
-        click.option("-k", metavar="N", type=click.IntRange(1, 10_000), help="Passages to retrieve per question."),
-        click.option(
-            "-d",
-            "--docs",
-            metavar="PATH",
-            type=click.Path(exists=True, path_type=Path),
-            multiple=True,
-            help="Answer from these files or folders. May be repeated.",
-        ),
-        click.option(
-            *(option_flags or ("-O", "--option")),
-            "option",
-            type=KeyValue(),
-            multiple=True,
-            help="Set a configuration option. May be repeated.",
-        ),
-        click.option("--no-cache", is_flag=True, help="Do not use the cache of finished calls."),
+        retrieval_options(*option_flags),
     )
 
-    def decorate(command: F) -> F:
-        for decorator in reversed(decorators):
-            command = decorator(command)
-        return command
 
-    return decorate
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that restrict the search. The parameter `filters` has those given, as options of retrievers."""
+
+    @wraps(command)
+    def with_filters(*args: Any, within: str | None, **params: Any) -> Any:
+        given = {"within": within and str(Path(within).absolute())}
+        given |= {name: params.pop(name) for name in ("types", "since", "title")}
+        return command(*args, filters={name: value for name, value in given.items() if value}, **params)
+
+    add = _with_options(
+        click.option("--in", "within", metavar="PATH", help="Search only files at or under PATH."),
+        click.option(
+            "--type", "types", metavar="SUFFIXES", help="Search only files with these suffixes, as in pdf,docx."
+        ),
+        click.option("--since", metavar="DATE", help="Search only documents of this date or later, as in 2025-01-31."),
+        click.option("--title", metavar="WORDS", help="Search only passages with these words in their title."),
+    )
+    return add(with_filters)
 
 
 def history_option(command: F) -> F:

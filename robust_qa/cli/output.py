@@ -177,31 +177,38 @@ def print_sources(answer: Answer, *, quotes: bool = True) -> None:
     if sources:
         out.print()
     for citation, number in sources.items():
-        _print_source(out, citation, number, quotes)
+        print_source(citation, number, quote=quotes)
     if answer.closest:
         out.print()
         out.print(Text("Other passages that may help:" if answer.citations else "The closest passages:"))
     for number, citation in enumerate(answer.closest, start=len(sources) + 1):
-        _print_source(out, citation, number, quotes)
+        print_source(citation, number, quote=quotes)
 
 
-def _print_source(out: Console, citation: Citation, number: int, quotes: bool) -> None:
+def print_source(
+    citation: Citation, number: int, marked: Sequence[tuple[int, int]] | None = None, *, quote: bool = True
+) -> None:
+    """Print a numbered source on stdout, and its quote with the spans `marked` in bold, by default its highlight."""
+    out = console()
     line = _source_line(citation, number)
     if out.file.isatty() and Path(citation.file).is_absolute():
         line.stylize(f"link {Path(citation.file).as_uri()}")  # OSC 8; rich leaves it out on a terminal without colours
     out.print(line)
-    if citation.quote and quotes:
-        _print_indented(out, _quoted(citation), 4)
+    if citation.quote and quote:
+        if marked is None:
+            marked = [citation.highlight] if citation.highlight else ()
+        _print_indented(out, _quoted(citation.quote, marked), 4)
 
 
-def _quoted(citation: Citation) -> Text:
-    """Return the quote with the words that answer in bold."""
+def _quoted(quote: str, marked: Sequence[tuple[int, int]]) -> Text:
+    """Return the quote with the spans `marked` in bold."""
     from rich.text import Text
 
-    start, end = citation.highlight or (0, 0)
-    parts = (citation.quote[:start], citation.quote[start:end], citation.quote[end:])
-    before, answer, after = map(printable, parts)
-    return Text.assemble("“", before, (answer, "bold not italic"), after, "”", style="italic")
+    text, at = Text("“", style="italic"), 0
+    for start, end in marked:
+        text.append(printable(quote[at:start])).append(printable(quote[start:end]), "bold not italic")
+        at = end
+    return text.append(printable(quote[at:])).append("”")
 
 
 def _print_indented(out: Console, text: Text, indent: int) -> None:

@@ -43,7 +43,7 @@ from .replies import (
     without_thoughts,
 )
 from .stores import DocumentFields, JsonReply, JsonServer
-from .terms import STOPWORDS, content_terms
+from .terms import STOPWORDS, content_terms, term_spans
 from .text import answer_key, contains_answer, gold_facts, normalise, sentences, superscript, with_title, words
 from .warnings import PLAIN_TEXT, warn
 
@@ -121,6 +121,7 @@ __all__ = [
     "single_line",
     "source_of",
     "superscript",
+    "term_spans",
     "visible",
     "warn",
     "whole_characters",

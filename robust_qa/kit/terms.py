@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Set
 from functools import lru_cache
 
 # Han, kana and Hangul are written without spaces, so each of their characters is a word.
@@ -25,6 +26,11 @@ STOPWORDS = frozenset(
 def content_terms(text: str) -> list[str]:
     """Return the stems of the words of `text` without English stopwords, in order."""
     return [_stem(word[:_LONGEST]) for word in _WORD.findall(text.lower()) if word not in STOPWORDS]
+
+
+def term_spans(text: str, terms: Set[str]) -> list[tuple[int, int]]:
+    """Return the offsets in `text` of the words whose stems are in `terms`, which `content_terms` returned."""
+    return [word.span() for word in _WORD.finditer(text) if _stem(word[0].lower()[:_LONGEST]) in terms]
 
 
 @lru_cache(maxsize=1 << 14)

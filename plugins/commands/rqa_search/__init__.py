@@ -1,0 +1,1 @@
+"""`rqa search` prints the passages that a question would be answered from. It loads no reader."""

@@ -1,0 +1,71 @@
+"""`rqa search`: passages with their places, without a reader."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HARBOUR = Path(__file__).parents[4] / "examples/harbour"
+Rqa = Callable[..., Any]
+
+
+def test_passages_have_their_place_and_the_closest_sentences(rqa: Rqa) -> None:
+    found = rqa("search", "-d", HARBOUR, "-r", "bm25", "who was the last keeper", "-k", 2)
+    assert found.code == 0
+    assert found.out.startswith("[1] ") and "keepers.md:" in found.out.splitlines()[0]
+    assert "The last keeper was Joan Pascoe" in " ".join(found.out.split())
+    assert "[2] " in found.out and "[3] " not in found.out
+
+
+def test_the_words_that_match_are_bold(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    found = rqa("search", "-d", HARBOUR, "-r", "bm25", "keepers", "-k", 1)
+    assert "\x1b[1mkeeper" in found.out
+
+
+def test_filters_restrict_the_search_and_no_passage_is_an_outcome_of_its_own(rqa: Rqa) -> None:
+    search = ("search", "-d", HARBOUR, "-r", "bm25", "keeper", "--json")
+    assert {Path(each["file"]).suffix for each in json.loads(rqa(*search, "--type", "md").out)} == {".md"}
+    nothing = rqa(*search, "--type", "pdf")
+    assert (nothing.code, nothing.out) == (6, "")
+    assert "no passage was found" in nothing.err
+
+
+def test_json_is_what_ask_reads(rqa: Rqa) -> None:
+    found = rqa("search", "-d", HARBOUR, "-r", "bm25", "who was the last keeper", "--json")
+    assert {"text", "title", "source", "place", "score", "file"} <= json.loads(found.out)[0].keys()
+    answered = rqa(
+        "ask", "--passages", "-", "--reader", "lexical", "Who was the last keeper?", "--json", stdin=found.out
+    )
+    assert answered.code == 0
+    assert json.loads(answered.out)["closest"]
+
+
+def test_open_starts_the_editor_at_the_line(rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/opened\n')
+    editor.chmod(0o755)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f"{editor} -n")
+    search = ("search", "-d", HARBOUR, "-r", "bm25", "who was the last keeper", "--open")
+    assert rqa(*search, 1).code == 0
+    option, line, file = (tmp_path / "opened").read_text().splitlines()
+    assert option == "-n" and line.startswith("+") and file == str(HARBOUR / "keepers.md")
+    assert "There is no passage 99" in rqa(*search, 99).err
+    monkeypatch.setenv("EDITOR", str(tmp_path / "absent"))
+    assert "Cannot start" in rqa(*search, 1).err
+
+
+def test_no_reader_is_loaded() -> None:
+    code = (
+        "import atexit, sys; atexit.register(lambda: print('rqa_embedded' in sys.modules, file=sys.stderr));"
+        "from robust_qa.main import main; main()"
+    )
+    command = [sys.executable, "-c", code, "search", "-d", str(HARBOUR), "-r", "bm25", "keeper"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+    assert ended.stderr.splitlines()[-1] == "False"
