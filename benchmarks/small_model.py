@@ -22,7 +22,7 @@ METRICS = "accuracy,wrong,unanswered,attack-success,calls,tokens"
 
 def prepared(rows: Path, pool: str, into: Path) -> Path:
     """Write the first questions with their first passages."""
-    lines = []
+    lines: list[str] = []
     for row in map(json.loads, rows.read_text("utf-8").splitlines()):
         if len(row["passages"]) >= PASSAGES and len(lines) < ROWS:
             cut = {name: row[name][:PASSAGES] for name in ("passages", pool)}
