@@ -5,24 +5,32 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import signal
-from contextlib import redirect_stdout
+from contextlib import closing, redirect_stdout, suppress
 from typing import TYPE_CHECKING, TextIO
 
 import click
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.output import create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from robust_qa import Answer, Message, Question, RqaError, Usage
 from robust_qa.answering import condensed
-from robust_qa.cli import complain, print_answer, print_sources
+from robust_qa.answering.history import History
+from robust_qa.cli import complain, explain, print_answer, print_sources
 from robust_qa.cli.live import Live
 from robust_qa.kit import single_line
 
 if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
+
+
+_COMMANDS = "/docs, /explain, /sources, /strategy and /quit"
+_LISTED = 30  # documents
+_REMEMBERED = 200  # answers whose questions the arrow keys bring back
 
 
 class Conversation:
@@ -39,13 +47,20 @@ class Conversation:
 
     async def hold(self) -> None:
         """Read and answer until /quit or Ctrl-D. Ctrl-C cancels the current answer, or the current line."""
-        self._run.say("/strategy, /sources and /quit are commands, and Ctrl-C cancels an answer")
-        commands = ["/sources", "/quit", "/strategy", *(f"/strategy {name}" for name in self._session.strategies)]
+        self._run.say(f"{_COMMANDS} are commands. Alt+Enter begins a new line, and Ctrl-C cancels an answer")
+        commands = [
+            *_COMMANDS.replace(" and", ",").split(", "),
+            *(f"/strategy {name}" for name in self._session.strategies),
+        ]
         prompt = PromptSession[str](
             "> ",
             completer=WordCompleter(commands, sentence=True),
             complete_style=CompleteStyle.READLINE_LIKE,
             complete_while_typing=False,
+            history=InMemoryHistory(_asked_before()),
+            multiline=True,
+            prompt_continuation="  ",
+            key_bindings=_keys(),
             output=create_output(self._screen),
         )
         while True:
@@ -113,13 +128,28 @@ class Conversation:
         name, _, argument = line.partition(" ")
         if name == "/strategy":
             self._choose(argument.strip())
-        elif line != "/sources":
-            self._print(f"There is no command {line}. The commands are /strategy, /sources and /quit.")
+        elif line == "/docs":
+            await self._list()
+        elif line not in ("/sources", "/explain"):
+            self._print(f"There is no command {line}. The commands are {_COMMANDS}.")
         elif self._last is None:
             self._print("There is no answer yet.")
+        elif line == "/explain":
+            explain(self._last, verbose=self._run.verbosity > 0)
         else:
             with redirect_stdout(self._screen):
                 print_sources(self._last)
+
+    async def _list(self) -> None:
+        """List the documents, the first of many."""
+        documents = await self._session.documents()
+        for name in sorted(documents)[:_LISTED]:
+            count = documents[name].passages
+            self._print(f"{name} ({count:,} {'passage' if count == 1 else 'passages'})")
+        if len(documents) > _LISTED:
+            self._print(f"{len(documents) - _LISTED:,} more. `rqa index --list` lists all of an index.")
+        elif not documents:
+            self._print("There are no documents, or the retriever cannot list them.")
 
     def _choose(self, strategy: str) -> None:
         """Change the strategy, or show it. Raises RqaError if it cannot run."""
@@ -130,3 +160,18 @@ class Conversation:
 
     def _print(self, text: str, *, dim: bool = False) -> None:
         click.secho(single_line(text), file=self._screen, dim=dim or None)
+
+
+def _asked_before() -> list[str]:
+    """Return the questions of earlier conversations that the history has, the oldest first."""
+    with suppress(RqaError, OSError), closing(History()) as history:
+        return [entry.question for entry in history.entries(limit=_REMEMBERED) if entry.command == "chat"][::-1]
+    return []
+
+
+def _keys() -> KeyBindings:
+    """Enter sends, and Alt+Enter begins a new line."""
+    keys = KeyBindings()
+    keys.add("enter")(lambda event: event.current_buffer.validate_and_handle())
+    keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
+    return keys

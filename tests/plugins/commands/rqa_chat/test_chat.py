@@ -180,7 +180,28 @@ def test_the_strategy_can_be_changed(tmp_path: Path, model: Server) -> None:
         terminal.ask("/strategy nonsens", "There is no strategy named 'nonsens'.")
         terminal.ask("/strategy norag", "The strategy is norag.")
         assert "norag · 1 call" in terminal.ask("When was it built?", "1 call")
-        terminal.ask("/sauces", "There is no command /sauces. The commands are /strategy, /sources and /quit.")
+        terminal.ask(
+            "/sauces", "There is no command /sauces. The commands are /docs, /explain, /sources, /strategy and /quit."
+        )
+
+
+def test_the_documents_and_the_way_of_an_answer_are_shown(tmp_path: Path) -> None:
+    with chatting(tmp_path) as terminal:
+        terminal.ask("/docs", "light.jsonl (1 passage)")
+        terminal.ask("/explain", "There is no answer yet.")
+        terminal.ask("When was the lighthouse built?", PASSAGE[:20])
+        terminal.ask("/explain", "retrieve")
+
+
+def test_earlier_questions_come_back_and_a_question_may_have_several_lines(tmp_path: Path) -> None:
+    up, alt_enter = "\x1b[A", "\x1b\r"
+    with chatting(tmp_path) as terminal:
+        terminal.type(f"When was{alt_enter}the lighthouse built?\r")
+        terminal.until(PASSAGE[:20])
+        terminal.until(PROMPT)
+    with chatting(tmp_path) as terminal:
+        terminal.type(up)
+        terminal.until("the lighthouse built?")
 
 
 def test_a_reader_that_writes_nothing_answers_each_question_as_it_is(tmp_path: Path) -> None:
