@@ -47,7 +47,7 @@ TUTORIALS = ("own-files", "bring-a-model", "measure-strategies", "write-a-plugin
 ORDER = (*TUTORIALS, "confidence", "conflicts", "which-strategy", "robustness")
 REFERENCE = {
     "Ask": ("rqa.1", "rqa-ask.1", "rqa-search.1", "rqa-chat.1", "rqa-batch.1", "rqa-history.1", "rqa-strategies.7"),
-    "Documents": ("rqa-expressions.7", "rqa-check.1", "rqa-lint.1", "rqa-postgres.7", "rqa-stores.7"),
+    "Documents": ("rqa-expressions.7", "rqa-check.1", "rqa-lint.1", "rqa-postgres.7", "rqa-stores.7", "rqa-bridges.7"),
     "Measure": ("rqa-eval.1", "rqa-testset.1", "rqa-train.1", "rqa-papers.7"),
     "Serve": ("rqa-serve.1", "rqa-mcp.1", "rqa-ray.1", "rqa-provider.1"),
     "Extend": ("rqa-plugin.7", "rqa-python.7"),

@@ -84,6 +84,8 @@ def _retrievers(registry: Registry) -> None:
     add("pg", "rqa_postgres:Postgres", summary="Full text and vectors in Postgres, or a query of your own")
     add("opensearch", "rqa_opensearch:OpenSearch", summary="an index of OpenSearch or Elasticsearch")
     add("qdrant", "rqa_qdrant:Qdrant", summary="a collection of Qdrant, by vectors")
+    add("langchain", "rqa_frameworks:LangChainRetriever", summary="any retriever of LangChain")
+    add("haystack", "rqa_frameworks:HaystackRetriever", summary="any retriever of Haystack, over any of its stores")
 
 
 def _readers_and_evaluators(registry: Registry) -> None:
@@ -95,6 +97,9 @@ def _readers_and_evaluators(registry: Registry) -> None:
     evaluator("lexical", "rqa_lexical:Overlap", rank=1, summary="scores texts by shared words; needs no model")
     reader("llamacpp", "rqa_llamacpp.reader:LlamaCpp", summary="a GGUF language model in this process")
     reader("openai", "rqa_openai:OpenAI", summary="any OpenAI-compatible chat endpoint, hosted or local")
+    reader("llm", "rqa_llm:Llm", summary="any model that the program llm knows by name")
+    reader("langchain", "rqa_frameworks:LangChainModel", summary="any chat model of LangChain")
+    embedder("llm", "rqa_llm:LlmEmbedder", summary="any embedding model that the program llm knows")
     embedder("openai", "rqa_openai.embeddings:Embeddings", summary="any OpenAI-compatible embeddings endpoint")
     evaluator("rerank", "rqa_openai.reranking:Reranker", summary="any rerank endpoint: llama-server, vLLM, Jina")
     evaluator("t5", "rqa_t5:T5", rank=10, summary="a trained T5 or BERT on CTranslate2, offline")

@@ -93,6 +93,7 @@ from .types import (
     Reading,
     Step,
     Token,
+    Trusted,
     Url,
     Usage,
 )
@@ -146,6 +147,7 @@ __all__ = [
     "Strategy",
     "Token",
     "Toolbox",
+    "Trusted",
     "UnavailableError",
     "Url",
     "Usage",

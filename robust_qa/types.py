@@ -23,6 +23,8 @@ Expression = NewType("Expression", str)
 """The type of options that hold a retriever expression. Its names must be configured or installed."""
 EmbedderName = NewType("EmbedderName", str)
 """The type of options that name an embedder. Empty means the default one. The factory gets an EmbedderHandle."""
+Trusted = NewType("Trusted", str)
+"""The type of options that run code or spend money without a `Key`. Refused while an untrusted file applies."""
 Stale = Literal["", "changed", "gone", "unreadable"]
 """Whether a file is as it was indexed: "" if so or unknown, "unreadable" if it cannot be opened any more."""
 PROBABLE = 0.35

@@ -16,7 +16,7 @@ import tomli
 
 from ..errors import ConfigError, PluginError, did_you_mean
 from ..expressions import parse_expression
-from ..types import EmbedderName, Expression, Url
+from ..types import EmbedderName, Expression, Trusted, Url
 from . import keys as secrets
 from .keys import Key
 from .redaction import shown
@@ -70,12 +70,17 @@ def build(options: type[T], table: Table, *, reserved: Collection[str] = ()) -> 
 def convert(value: Value, hint: Any, key: str, *, untrusted: Layer | None = None) -> Any:
     """Convert `value` to the type `hint`. Raises ConfigError with its origin, `key` and the expected type.
 
-    Raises ConfigError for a Key while an `untrusted` file applies, because every one of its values may spend money:
-    it chooses the reader, the strategy, or only the number of passages.
+    Raises ConfigError for a Key or a Trusted while an `untrusted` file applies, because every one of its values may
+    spend money: it chooses the reader, the strategy, or only the number of passages.
     """
     origin = ", ".join(layer.origin for layer in value.layers)
     textual = any(layer.textual for layer in value.layers)
     try:
+        if untrusted and _mentions(hint, Trusted):
+            raise ConfigError(
+                f"rqa does not use this option while {untrusted.origin} is not trusted.",
+                hint=f"Read that file. {untrusted.allowing}",
+            )
         raw = _prepared(value, hint)
         return msgspec.convert(raw, hint, strict=not textual, dec_hook=lambda kind, obj: _decode(kind, obj, untrusted))
     except msgspec.ValidationError as error:
@@ -122,6 +127,8 @@ def describe(hint: Any) -> str:
         return "a retriever expression"
     if hint is EmbedderName:
         return "an embedder's name"
+    if hint is Trusted:
+        return "text"
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return describe(arguments[0])
@@ -201,7 +208,7 @@ def _from_text(text: str, hint: Any) -> Any:
     kinds = _alternatives(hint)
     if not text and type(None) in kinds:
         return None
-    if kinds & {str, Url, Key, Path, Expression, EmbedderName}:
+    if kinds & {str, Url, Key, Path, Expression, EmbedderName, Trusted}:
         return text
     if any(typing.get_origin(kind) is typing.Literal for kind in kinds):
         return text
