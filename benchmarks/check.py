@@ -18,7 +18,8 @@ The claims of check.tsv were written before the method, by its author. The simil
 of the same kinds from these documents; only the threshold is held out. It is fitted on the documents of one half (by a
 hash of the path) to the mean of two macro F1, of the asked and of the other pairs, and measured on the other half, both
 ways. The figures, chosen before the first run: precision and recall of each verdict for all pairs, for the asked ones
-and for the others; the verdicts of each kind above; and the same without the comparison of negations.
+and for the others; the verdicts of each kind above; and the same without the count of sources, and without the
+comparison of negations.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from robust_qa.documents import Cut, find, read
 from robust_qa.kit import sentences
 from rqa_check import agreement
 from rqa_check.checking import Close, close_sentences, verdict
+from rqa_check.weighing import Sides, majority, sides
 
 VERDICTS = ("supported", "contradicted", "not found")
 THRESHOLDS = [step / 100 for step in range(56, 81)]
@@ -114,20 +116,23 @@ def sentences_in(path: Path) -> Iterator[str]:
                     yield text
 
 
-async def close_to(pair: Pair, session: Session) -> list[Close]:
+async def found_for(pair: Pair, session: Session) -> tuple[list[Close], Sides]:
     toolbox = session.toolbox_for(Question(pair.claim))
     passages: Sequence[Passage] = await toolbox.retrieve(k=20 if pair.elsewhere else 10)
     if pair.elsewhere:
         passages = [each for each in passages if not each.source.endswith(pair.document)][:10]
     (close,) = await close_sentences([pair.claim], [passages], toolbox)
-    return [each for each in close if each.similarity >= THRESHOLDS[0]]
+    near = [each for each in close if each.similarity >= THRESHOLDS[0]]
+    return near, await sides(pair.claim, passages, toolbox) if near else Sides()
 
 
-Measured = Sequence[tuple[Pair, list[Close]]]
+Measured = Sequence[tuple[Pair, list[Close], Sides]]
 
 
 def confusion(measured: Measured, least: float) -> Counter[tuple[str, str]]:
-    return Counter((pair.truth, verdict(pair.claim, near, least).verdict) for pair, near in measured)
+    return Counter(
+        (pair.truth, majority(verdict(pair.claim, near, least), told).verdict) for pair, near, told in measured
+    )
 
 
 def scores(table: Counter[tuple[str, str]]) -> dict[str, tuple[float, float, float]]:
@@ -135,7 +140,7 @@ def scores(table: Counter[tuple[str, str]]) -> dict[str, tuple[float, float, flo
     for name in VERDICTS:
         right = table[name, name]
         precision = right / max(1, sum(table[truth, name] for truth in VERDICTS))
-        recall = right / max(1, sum(table[name, other] for other in VERDICTS))
+        recall = right / max(1, sum(table[name, other] for other in (*VERDICTS, "disputed")))
         found[name] = precision, recall, 2 * precision * recall / max(1e-9, precision + recall)
     return found
 
@@ -160,14 +165,15 @@ def report(measured: Measured) -> None:
         parts = [[each for each in own if each[0].kind in wanted] for own in by_half]
         return sum(map(confusion, parts, thresholds), Counter[tuple[str, str]]())
 
-    kinds = sorted({pair.kind for pair, _ in measured})
+    kinds = sorted({pair.kind for pair, *_ in measured})
     asked = [kind for kind in kinds if kind.startswith("asked")]
     for name, kept in (("all", kinds), ("asked", asked), ("copied and changed", set(kinds) - set(asked))):
         told = "; ".join(f"{v}: precision {p:.2f}, recall {r:.2f}" for v, (p, r, _) in scores(total(kept)).items())
         print(f"{name} ({total(kept).total()}): {told}")
     for kind in kinds:
         table = total([kind])
-        told = ", ".join(f"{name} {sum(table[truth, name] for truth in VERDICTS)}" for name in VERDICTS)
+        names = (*VERDICTS, "disputed")
+        told = ", ".join(f"{name} {sum(table[truth, name] for truth in VERDICTS)}" for name in names)
         print(f"  {kind}: {told}")
 
 
@@ -179,13 +185,16 @@ def main() -> None:
     pairs = [*asked_pairs(given.questions), *copied_pairs(given.corpus)]
 
     async def work(session: Session) -> Measured:
-        return [(pair, await close_to(pair, session)) for pair in pairs]
+        return [(pair, *await found_for(pair, session)) for pair in pairs]
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"RQA_DATA_DIR": folder, "RQA_CACHE_DIR": f"{folder}/cache"}
         rqa = [sys.executable, "-c", "from robust_qa.main import main; main()", "-q"]
         subprocess.run([*rqa, "index", str(given.corpus)], check=True)
         measured = in_session(Run(verbosity=-1), Answering(), work)
+    report(measured)
+    print("without the count of sources:")
+    measured = [(pair, near, Sides()) for pair, near, _ in measured]
     report(measured)
     print("without the comparison of negations:")
     agreement._is_negative = lambda _: False  # type: ignore[assignment]

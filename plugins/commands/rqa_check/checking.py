@@ -2,7 +2,8 @@
 
 Without a language model, token vectors find the sentences that are about the same thing (the recall of BERTScore,
 Zhang et al. 2020: the mean over the claim's tokens of the best cosine in the sentence). The first of them that agrees
-supports the claim (agreement.py). A language model gets the sentences and the passages (asking.py).
+supports the claim (agreement.py). If the claim has a quantity, the reader asks each passage for it, and the side with
+more independent sources wins (weighing.py). A language model gets the sentences and the passages (asking.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from robust_qa.kit import cite, sentences
 
 from .agreement import Checked, compare
 from .asking import check_by_model
+from .weighing import majority, sides
 
 if TYPE_CHECKING:
     from typing import Any
@@ -47,7 +49,12 @@ async def check_answer(answer: str, toolbox: Toolbox, passages: Sequence[Passage
     if toolbox.generative:
         return await check_by_model(claims, found, toolbox)
     near = await close_sentences(claims, found, toolbox)
-    return [verdict(claim, close) for claim, close in zip(claims, near, strict=True)]
+    checked = [verdict(claim, close) for claim, close in zip(claims, near, strict=True)]
+
+    async def weighed(one: Checked, passages: Sequence[Passage]) -> Checked:
+        return majority(one, await sides(one.sentence, passages, toolbox)) if one.verdict == "supported" else one
+
+    return list(await asyncio.gather(*map(weighed, checked, found)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from robust_qa import Exit, InputError, Passage, Question, RqaError
+from robust_qa import Citation, Exit, InputError, Passage, Question, RqaError
 from robust_qa.cli import ROW_FORMATS, TEXT_FORMATS, Answering, KeyValue, output_option, passages_in, suffix_of
 from robust_qa.kit import single_line, whole_characters
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
     from .agreement import Checked
 
-_MARKS = {"supported": "✓", "contradicted": "✗", "not found": "?"}
+_MARKS = {"supported": "✓", "contradicted": "✗", "disputed": "≠", "not found": "?"}
 _AT_ONCE = 8  # answers
+_MARK = re.compile(r"^(?:[-*+]|\d+[.)]) +|\[\^\w+\]", re.MULTILINE)  # of a list item, and of a footnote
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class _Row:
     "--file",
     metavar="FILE",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Check the answer in FILE (- for stdin), or one answer per line of JSON.",
+    help="Check the answer in FILE (- for stdin): text, Markdown, or one answer per line of JSON.",
 )
 @click.option(
     "-d",
@@ -80,15 +82,17 @@ def check(
     as_json: bool,
     **answering: Any,
 ) -> None:
-    """Check each sentence of ANSWER against documents, passages or your index.
+    """Check each sentence of ANSWER (- for stdin) against documents, passages or your index.
 
-    The exit code is 6 if a sentence is contradicted or not found.
+    The exit code is 6 if a sentence is contradicted, disputed or not found.
     """
     from robust_qa.cli import print_rows, print_to
     from robust_qa.cli.batch_run import in_session
 
     from .checking import check_answer
 
+    if answer == "-" and file is None:
+        answer, file = None, Path("-")
     if (answer is None) == (file is None):
         raise click.UsageError("Give an answer, or a file with --file FILE.")
     if passages and answering["docs"]:
@@ -144,9 +148,20 @@ def _rows_in(file: Path) -> list[_Row]:
             f"Cannot read {file}: {error.strerror}.", hint="Give the path of a file, or - for stdin."
         ) from error
     text = raw.decode("utf-8-sig", "replace").strip()
+    if file.suffix.lower() in (".md", ".markdown"):
+        return [_Row(_prose(file))]
     if not text.startswith("{"):
         return [_Row(text)]
     return [_row(portable(line.encode()), number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+
+
+def _prose(file: Path) -> str:
+    """Return the text of a Markdown file without its headings, code and marks."""
+    from robust_qa.documents import read
+
+    blocks = [block for document in read(file, lambda *_: None) for block in document.blocks]
+    kept = [block.text for block in blocks if block.kind not in ("heading", "code")]
+    return "\n\n".join(_MARK.sub("", text) for text in kept)
 
 
 def _row(line: bytes, number: int) -> _Row:
@@ -195,13 +210,25 @@ def _print(found: Sequence[Checked]) -> None:
     from robust_qa.cli import console
 
     out = console()
-    for each in found:
-        out.print(Text(f"{_MARKS[each.verdict]} {each.verdict}: {single_line(each.sentence)}"))
-        below = single_line(each.reason)
-        if cited := each.citation:
-            where = single_line(cited.where or cited.title or cited.id).removeprefix(f"{Path.cwd()}{os.sep}")
-            below = f"“{single_line(cited.quote)}” {where}"
-        for line in Text(below).wrap(out, max(out.width - 4, 20)) if below else ():
+
+    def indented(text: str) -> None:
+        for line in Text(text).wrap(out, max(out.width - 4, 20)) if text else ():
             line.rstrip()  # rich pads lines
             line.pad_left(4)
             out.print(line)
+
+    def quoted(cited: Citation) -> str:
+        where = single_line(cited.where or cited.title or cited.id).removeprefix(f"{Path.cwd()}{os.sep}")
+        return f"“{single_line(cited.quote)}” {where}"
+
+    for each in found:
+        out.print(Text(f"{_MARKS[each.verdict]} {each.verdict}: {single_line(each.sentence)}"))
+        if not (each.supporting and each.contradicting):
+            indented(quoted(each.citation) if each.citation else single_line(each.reason))
+            continue
+        one = len(each.supporting) == 1
+        number = f"{len(each.supporting)} {'source supports' if one else 'sources support'} it"
+        indented(f"{number}, {len(each.contradicting)} contradict{'s' * (len(each.contradicting) == 1)} it")
+        for said, sources in (("supports", each.supporting), ("contradicts", each.contradicting)):
+            for cited in sources:
+                indented(f"{said}: {quoted(cited)}")

@@ -14,10 +14,11 @@ from standins.openai import serve
 from robust_qa import ConfigError, InputError, Passage
 from robust_qa.testing import OverlapEvaluator, StaticRetriever, toolbox
 from rqa_check import check_answer
-from rqa_embedded import EmbeddedEvaluator
+from rqa_embedded import EmbeddedEvaluator, EmbeddedReader
 
 FERRY = "The ferry to Skerry Point was built in 1871 by the engineer Ada Quill. It sails on Mondays."
 EMBEDDED = EmbeddedEvaluator(EmbeddedEvaluator.Options(threads=1))
+READER = EmbeddedReader(EmbeddedReader.Options(threads=1))
 
 
 def rqa_check(folder: Path, *arguments: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
@@ -35,7 +36,9 @@ def rqa_check(folder: Path, *arguments: str, stdin: str = "", **settings: str) -
 
 
 async def verdicts(answer: str, *passages: str) -> list[str]:
-    checked = await check_answer(answer, toolbox("", evaluator=EMBEDDED), [Passage(each) for each in passages])
+    checked = await check_answer(
+        answer, toolbox("", evaluator=EMBEDDED, reader=READER), [Passage(each) for each in passages]
+    )
     return [each.verdict for each in checked]
 
 
@@ -58,7 +61,7 @@ async def test_a_sentence_gets_the_verdict_of_the_sentences_that_are_close_to_it
 
 
 async def test_a_sentence_that_agrees_wins_over_one_that_does_not() -> None:
-    assert await verdicts("A crossing costs 4.20.", "A crossing costs 5.10.", "A crossing costs 4.20.") == ["supported"]
+    assert await verdicts("Bo Renn kept it.", "Ada Quill kept it.", "Bo Renn kept it.") == ["supported"]
 
 
 @pytest.mark.parametrize(
@@ -93,6 +96,38 @@ async def test_an_evaluator_without_token_vectors_is_a_configuration_error() -> 
         await check_answer("It sails.", toolbox("", evaluator=OverlapEvaluator()), [Passage(FERRY)])
 
 
+# -- sources
+
+
+HARBOUR = str(Path(__file__).parents[4] / "examples" / "harbour")
+
+
+@pytest.mark.parametrize(
+    ("year", "verdict", "supporting", "contradicting"),
+    [
+        (1817, "contradicted", ["brochure.txt"], ["history.md", "log.jsonl", "keepers.md"]),
+        (1871, "supported", ["history.md", "log.jsonl", "keepers.md"], ["brochure.txt"]),
+    ],
+)
+def test_the_side_with_more_sources_decides_and_both_are_quoted(
+    tmp_path: Path, year: int, verdict: str, supporting: list[str], contradicting: list[str]
+) -> None:
+    ran = rqa_check(tmp_path, f"The lighthouse at Skerry Point was built in {year}.", "-d", HARBOUR, "--json")
+    [found] = json.loads(ran.stdout)["sentences"]
+    assert found["verdict"] == verdict and ran.returncode == (0 if verdict == "supported" else 6)
+    sources = [[Path(each["source"]).name for each in found[side]] for side in ("supporting", "contradicting")]
+    assert sources == [supporting, contradicting]
+
+
+def test_near_copies_are_one_source_and_a_tie_is_disputed(tmp_path: Path) -> None:
+    texts = ["The old ferry was built in 1817, as a plaque on its bow tells every visitor."] * 3
+    texts += [f"{texts[0]} Look!", "The ferry was built in 1871 by Ada Quill."]
+    lines = "".join(json.dumps({"text": text, "source": f"{n}.md"}) + "\n" for n, text in enumerate(texts))
+    ran = rqa_check(tmp_path, "The ferry was built in 1817.", "--passages", "-", stdin=lines)
+    assert ran.stdout.startswith("≠ disputed") and "1 source supports it, 1 contradicts it" in ran.stdout
+    assert ran.returncode == 6
+
+
 # -- the command
 
 
@@ -123,6 +158,14 @@ def test_a_text_file_is_one_answer(tmp_path: Path) -> None:
         "    “It sails on Mondays.” ferry.md:1",
         "? not found: The museum is closed.",
     ]
+
+
+def test_stdin_is_an_answer_and_markdown_is_read_without_headings_code_and_marks(tmp_path: Path) -> None:
+    ran = rqa_check(tmp_path, "-", "-d", "ferry.md", stdin="It sails on Mondays.")
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (0, "✓ supported: It sails on Mondays.")
+    (tmp_path / "answer.md").write_text("# The museum\n\n- It *sails* on Mondays.[^1]\n\n```\nrow()\n```\n")
+    ran = rqa_check(tmp_path, "-f", "answer.md", "-d", "ferry.md")
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (0, "✓ supported: It sails on Mondays.")
 
 
 def test_each_line_of_json_is_checked_against_its_passages_or_else_the_documents(tmp_path: Path) -> None:
