@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import Exit
+from robust_qa import Exit, __version__
 from robust_qa.cli import TEXT_FORMATS, FiniteFloat, output_option, suffix_of
 from robust_qa.kit import printable, single_line
 
@@ -24,11 +23,12 @@ _TITLES = {
     "disagreement": "Disagreements",
     "duplicate": "Near-duplicates",
 }
+_FORMATS = (*TEXT_FORMATS, "html", "sarif")
 
 
 @click.command(epilog="Example: rqa lint handbook/")
 @click.argument("docs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@output_option("FILE", "Write the findings to this file. Default: stdout.", formats=TEXT_FORMATS, dir_okay=False)
+@output_option("FILE", "Write the findings to this file. Default: stdout.", formats=_FORMATS, dir_okay=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as a JSON object.")
 @click.option(
     "--similarity",
@@ -48,6 +48,7 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
     from .linting import lint as findings_in
     from .linting import read_corpus
+    from .reports import page, sarif
 
     print_to(out)
     corpus = read_corpus(docs)
@@ -55,7 +56,11 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
         run.say(printable(line))
     findings = findings_in(corpus, similarity)
     if as_json or suffix_of(out) == "json":
-        _print_json(findings, corpus.files)
+        _print_json({"files": corpus.files, "findings": findings})
+    elif suffix_of(out) == "sarif":
+        _print_json(sarif(findings, _TITLES, __version__))
+    elif suffix_of(out) == "html":
+        click.echo(page(findings, _TITLES, corpus.files))
     else:
         _print(findings)
     run.say(f"{len(findings)} findings in {corpus.files} files")
@@ -64,23 +69,23 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
 
 def _print(findings: list[Finding]) -> None:
+    from .finding import described
+    from .reports import shown as where
+
     for kind, title in _TITLES.items():
         own = [each for each in findings if each.kind == kind]
         if own:
             click.echo(f"{title} ({len(own)})\n")
         for finding in own:
-            click.echo(f"  {single_line(finding.message)}")
+            click.echo(f"  {single_line(described(finding))}")
             for place in finding.places:
                 text = single_line(place.text)
                 shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-                line = f":{place.line}" if place.line else ""
-                source = place.source.removeprefix(f"{Path.cwd()}{os.sep}")
-                click.echo(f"    {single_line(source)}{line}: {shown}")
+                click.echo(f"    {single_line(where(place))}: {shown}")
             click.echo()
 
 
-def _print_json(findings: list[Finding], files: int) -> None:
+def _print_json(data: Any) -> None:
     import msgspec
 
-    encoded = msgspec.json.encode({"files": files, "findings": findings})
-    click.echo(msgspec.json.format(encoded, indent=2).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())

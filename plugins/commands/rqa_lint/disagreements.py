@@ -1,15 +1,17 @@
-"""Statements of different documents about the same thing with other numbers, dates or versions.
+"""Statements of different documents about the same thing with other numbers, years, dates or versions.
 
 Two sentences are about the same thing if they have a quantity of the same kind and share their other words, weighted by
 tf-idf; the title and the headings above count, too. Two statements are paired if each is the most similar one to the
-other in its document.
+other in its document. Two versions of a document, by their names, are about the same things. Other documents must be in
+one folder, and the sentences must share a name.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,9 @@ from robust_qa.kit import Quantity, content_terms, quantities, sentences
 
 from .finding import Finding, Place
 
+_YEAR = re.compile(r"\b(?:in|since|until|by) (?P<year>(?:1\d|20)\d\d)\b(?![-.,]\d)")
+_NAME = re.compile(r"(?<=[\w,;(] )[A-Z]\w*[a-z]\w*")  # not the first word of a sentence
+_SMOOTH = 20  # so that a few documents weigh a rare word hardly more than one that both have
 _HEADING = 0.5  # weight of a word of the title or the headings, against 1 for a word of the sentence
 _LONGEST = 600  # characters of a statement
 _FEWEST = 3  # words of a statement besides its quantities
@@ -55,7 +60,7 @@ def statements(document: Document, file: str) -> Iterator[Statement]:
         above = frozenset(content_terms(" ".join([document.title, *(text for _, text in headings)])))
         for start, end in sentences(block.text):
             text = block.text[start:end]
-            if len(text) > _LONGEST or text.count(": ") > _FIELDS or not 0 < len(found := quantities(text)) <= _MOST:
+            if len(text) > _LONGEST or text.count(": ") > _FIELDS or not 0 < len(found := _quantities(text)) <= _MOST:
                 continue
             words = tuple(word for word in content_terms(_without(text, found)) if word.isalpha())
             if len(set(words)) >= _FEWEST:
@@ -63,9 +68,22 @@ def statements(document: Document, file: str) -> Iterator[Statement]:
                 yield Statement(place, file, tuple(found), words, above)
 
 
-def disagreements(given: Sequence[Statement], least: float) -> list[Finding]:
+def _quantities(text: str) -> list[Quantity]:
+    """Return the quantities of `text`, and the years that stand alone, as in "built in 1871"."""
+    years = [Quantity("year", match["year"], match["year"], *match.span("year")) for match in _YEAR.finditer(text)]
+    starts = {each.start for each in years}
+    others = [each for each in quantities(text) if each.kind != "year"]
+    # "1817 near the coast" is no count.
+    others = [each for each in others if not (each.kind.startswith("count ") and each.start in starts)]
+    within = [year for year in years if not any(each.start <= year.start < each.end for each in others)]
+    return sorted([*within, *others], key=lambda each: each.start)
+
+
+def disagreements(given: Sequence[Statement], least: float, siblings: Collection[frozenset[str]] = ()) -> list[Finding]:
     """Return pairs of statements whose similarity is `least` or more.
 
+    `siblings` are pairs of files with equal paragraphs, such as two policies from one template. If their names do not
+    say that they are versions, they differ on purpose.
     Files of which one has all words of the other's name come first, and need less. Then the most similar come first.
     """
     given = _without_templates(given)
@@ -77,13 +95,17 @@ def disagreements(given: Sequence[Statement], least: float) -> list[Finding]:
     pairs: dict[tuple[int, int], dict[str, float]] = defaultdict(dict)
     for kind, numbers in by_kind.items():
         for one, other, similarity in _mutually_nearest(given, vectors, numbers, kind):
-            needed = least * _RELATED if related(given[one].file, given[other].file) else least
+            alike = frozenset((given[one].file, given[other].file)) in siblings
+            versions = are_versions(given[one].file, given[other].file, alike=alike)
+            if not versions and (alike or not _of_one(given[one], given[other])):
+                continue
+            needed = least * _RELATED if versions else least
             if similarity >= needed and given[one].values(kind).isdisjoint(given[other].values(kind)):
                 pairs[one, other][kind] = similarity
 
     def rank(item: tuple[tuple[int, int], dict[str, float]]) -> tuple[bool, float, tuple[int, int]]:
         (one, other), kinds = item
-        return not related(given[one].file, given[other].file), -max(kinds.values()), (one, other)
+        return not _related(given[one].file, given[other].file), -max(kinds.values()), (one, other)
 
     ranked = sorted(pairs.items(), key=rank)
     return [
@@ -92,15 +114,36 @@ def disagreements(given: Sequence[Statement], least: float) -> list[Finding]:
             _said(given[one], given[other], kinds),
             (given[one].place, given[other].place),
             max(kinds.values()),
+            (given[one].file, given[other].file),
         )
         for (one, other), kinds in ranked
     ]
 
 
-def related(one: str, other: str) -> bool:
+def are_versions(one: str, other: str, *, alike: bool) -> bool:
+    """Return whether two files are versions of a document: by their names, and their folders or equal paragraphs."""
+    folders = Path(one).parent, Path(other).parent
+    return _related(one, other) and (
+        alike or folders[0].is_relative_to(folders[1]) or folders[1].is_relative_to(folders[0])
+    )
+
+
+def _related(one: str, other: str) -> bool:
     """Return whether one file name has all words of the other, as handbook.md and handbook-2022.md."""
     names = [frozenset(content_terms(Path(each).stem)) for each in (one, other)]
     return names[0] <= names[1] or names[1] <= names[0]
+
+
+def _of_one(one: Statement, other: Statement) -> bool:
+    """Return whether two statements of files in one folder share a name, and not each has a topic of its own."""
+    if Path(one.file).parent != Path(other.file).parent:
+        return False
+    names = {*_NAME.findall(one.place.text), *_NAME.findall(other.place.text)}
+    shared = any(name in one.place.text and name in other.place.text for name in names)
+    topics = [
+        (mine.above & {*mine.words}) - theirs.above - {*theirs.words} for mine, theirs in ((one, other), (other, one))
+    ]
+    return shared and not all(topics)
 
 
 def _without_templates(given: Sequence[Statement]) -> list[Statement]:
@@ -165,7 +208,7 @@ def _vectors(given: Sequence[Statement]) -> list[dict[str, float]]:
     vectors = []
     for each in given:
         counts = {**dict.fromkeys(each.above, _HEADING), **Counter(dict.fromkeys(each.words, 1.0))}
-        weights = {word: count * math.log(len(given) / frequency[word] + 0.5) for word, count in counts.items()}
+        weights = {word: count * math.log(len(given) / frequency[word] + _SMOOTH) for word, count in counts.items()}
         length = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
         vectors.append({word: weight / length for word, weight in weights.items()})
     return vectors

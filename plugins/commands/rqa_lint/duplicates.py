@@ -46,7 +46,8 @@ def duplicates(given: Sequence[tuple[str, Place]]) -> list[Finding]:
         paragraphs = "paragraph is" if number == 1 else "paragraphs are"
         share = min(1.0, number / min(sizes[file], sizes[other_file]))
         message = f"{number} {paragraphs} nearly the same"
-        found.append(Finding("duplicate", message, (given[one][1], given[other][1]), share))
+        files = (file, other_file)
+        found.append(Finding("duplicate", message, (given[one][1], given[other][1]), share, files, number))
     return sorted(found, key=lambda each: -each.score)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from robust_qa import InputError
@@ -16,6 +16,8 @@ from .finding import Finding, Place
 from .hidden import hidden_text
 from .instructions import instructions
 from .names import disagreeing_names
+
+_SIBLINGS = 3  # equal paragraphs of two files that have one template
 
 
 @dataclass
@@ -59,14 +61,51 @@ def read_corpus(paths: Sequence[Path]) -> Corpus:
 
 
 def lint(corpus: Corpus, least: float) -> list[Finding]:
-    """Return all findings, the most urgent kind first. `least` is the similarity of statements that can disagree."""
-    return [
-        *instructions(corpus.blocks),
-        *corpus.hidden,
-        *disagreeing_names(corpus.sentences),
-        *disagreements(corpus.statements, least),
-        *duplicates(corpus.paragraphs),
+    """Return all findings, the most urgent kind first. `least` is the similarity of statements that can disagree.
+
+    Disagreements that share a place are one finding, and so are those of two files about the same values.
+    """
+    copies = duplicates(corpus.paragraphs)
+    siblings = {frozenset(each.files) for each in copies if each.times >= _SIBLINGS}
+    found = [
+        *disagreeing_names(corpus.sentences, siblings),
+        *disagreements(corpus.statements, least, siblings),
     ]
+    return [*instructions(corpus.blocks), *corpus.hidden, *grouped(found), *copies]
+
+
+def grouped(found: Sequence[Finding]) -> list[Finding]:
+    """Return the findings with those about one thing joined, in the order of the first of each."""
+    groups: list[list[Finding]] = []
+    for each in found:
+        alike = [group for group in groups if any(_is_alike(each, other) for other in group)]
+        for group in alike[1:]:
+            alike[0].extend(group)
+            groups.remove(group)
+        if alike:
+            alike[0].append(each)
+        else:
+            groups.append([each])
+    return list(map(_joined, groups))
+
+
+def _is_alike(one: Finding, other: Finding) -> bool:
+    same = one.message == other.message and set(one.files) == set(other.files)
+    return same or not {*one.places}.isdisjoint(other.places)
+
+
+def _joined(group: Sequence[Finding]) -> Finding:
+    first = group[0]
+    values = dict.fromkeys(value for each in group for value in each.message.split(" or "))
+    message = first.message if len({each.message for each in group}) == 1 else " or ".join(values)
+    places = tuple(dict.fromkeys(place for each in group for place in each.places))
+    return replace(
+        first,
+        message=message,
+        places=places,
+        files=tuple(dict.fromkeys(file for each in group for file in each.files)),
+        times=sum(each.times for each in group),
+    )
 
 
 def _sentences(place: Place) -> Iterator[Place]:
