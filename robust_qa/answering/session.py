@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 20_000  # of a question
 _PAUSE = 2.0  # seconds without a question after which the indexes are refreshed
 _FILES_NAMED = 5  # stale files in a warning
-_LIKELY = 0.1  # probability from which a quote is shown although it shares no word with the question
+_LIKELY = 0.3  # probability from which a quote is shown although it shares no word with the question
 _ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
 
 

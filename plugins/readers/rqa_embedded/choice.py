@@ -99,9 +99,17 @@ def read(evidence: Evidence, settings: Settings, threshold: float) -> Reading:
         if claim.contradicts(_claim(rival, passages)):
             rivals.append(rival)
             told.append(other.key)
+    chosen, *rivals = _shared([chosen, *rivals[:_MOST_RIVALS]])
     if (chosen.score or 0) >= threshold:
-        return replace(chosen, rivals=tuple(rivals[:_MOST_RIVALS]))
-    return Reading(None, rivals=(chosen, *rivals[:_MOST_RIVALS]))
+        return replace(chosen, rivals=tuple(rivals))
+    return Reading(None, rivals=(chosen, *rivals))
+
+
+def _shared(sides: Sequence[Reading]) -> list[Reading]:
+    """Return the sides with the confidence divided among them and no answer, because at most one is right."""
+    scores = [side.score or 0.0 for side in sides]
+    total = 1 - max(scores) + sum(scores)
+    return [replace(side, score=score / total) for side, score in zip(sides, scores, strict=True)]
 
 
 def _answers(evidence: Evidence) -> Answers:

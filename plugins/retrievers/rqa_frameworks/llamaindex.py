@@ -12,7 +12,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from robust_qa import Question, open_session
 
 
-class RqaRetriever(BaseRetriever):  # type: ignore[misc]  # it may be absent
+class RqaRetriever(BaseRetriever):
     """Returns the passages that rqa finds as nodes, the most relevant first.
 
     `how`: the arguments of `robust_qa.open_session`, such as `docs="handbook/"` and `k=5`.

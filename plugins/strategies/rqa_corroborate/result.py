@@ -50,7 +50,7 @@ def _conflicts(sides: Sequence[Side], first: Position) -> tuple[Position, ...]:
 
 def _standing(sides: Sequence[Side]) -> str:
     """Tell how many sources stand against how many, "" without a contradiction."""
-    counts = [f"{_count(sides[0])} so", *(f"{_count(side)} {side.best.reading.text}" for side in rivals(sides))]
+    counts = [f"{_count(side)} {side.best.reading.text}" for side in (*sides[:1], *rivals(sides))]
     standing = "; ".join(counts[:_MOST_SIDES]) if len(counts) > 1 else ""
     return f"{standing[0].upper()}{standing[1:]}." if standing else ""
 

@@ -81,13 +81,13 @@ def train(
         for n in batch:
             loss = _group_loss(model, encoded[n], plan, rng, device) / len(batch)
             loss.backward()
-            total += loss.item()
+            total += float(loss.detach())
         part = _tensors(rng.sample(replayed, plan.replayed), device)
         scores = model(part["ids"], part["types"], part["mask"])
         each = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"])
         loss = (each + 0.5 * entropy(scores.answered, part["has"])).mean()
         loss.backward()
-        total += loss.item()
+        total += float(loss.detach())
         for group in (rng.sample(questions, 8), rng.sample(texts, 6)) if rng.random() < 0.25 else ():
             keep_vectors(model, tokenizer, embedder, group, length=plan.length, weight=plan.vectors)
         return total

@@ -157,12 +157,13 @@ def test_an_answer_has_whole_words_without_the_punctuation_around_them(engine, t
     assert reading.text == text[reading.start : reading.end] == answer
 
 
-def test_a_source_that_answers_differently_is_a_rival(engine):
+def test_a_source_that_answers_differently_is_a_rival_and_shares_the_confidence(engine):
     passages = [Passage(f"ada was born in {place}", source=place) for place in ("london", "paris")]
     reading = answered(engine, [*passages, Passage("no river")], (0, "london", 3.0), (1, "paris", 1.0))
     [rival] = reading.rivals
     assert (reading.text, rival.text, rival.passages) == ("london", "paris", (1,))
-    assert [reading.score, rival.score] == pytest.approx(list(1 / (1 + np.exp([-3.0, -1.0]))), abs=1e-3)
+    alone = 1 / (1 + np.exp([-3.0, -1.0]))
+    assert [reading.score, rival.score] == pytest.approx(list(alone / (1 - alone.max() + alone.sum())), abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_three_sources_outweigh_one_and_its_answer_is_shown() -> None:
         "Renn lit the lamp that was built in [1871 .9].", "They built the light in [1871 .9], a cold year.",
     )  # fmt: skip
     assert given.text == "1871"
-    assert given.reason == "3 sources say so; one source says 1817."
+    assert given.reason == "3 sources say 1871; one source says 1817."
     assert [(side.text, side.chosen) for side in given.conflicts] == [("1871", True), ("1817", False)]
 
 
