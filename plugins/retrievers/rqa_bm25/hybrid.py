@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from robust_qa import EmbedderName, RqaError
-from robust_qa.kit import fused, language_of_question, with_title
+from robust_qa.kit import fused, language_of_question, warn, with_title
 from rqa_bm25.copies import without_copies
 from rqa_bm25.retriever import Bm25
 
@@ -108,7 +108,10 @@ class Hybrid(Bm25):
     def _with(self, vectors: Vectors, vector: Floats, n: int) -> list[Passage]:
         from rqa_bm25.index import Filter
 
-        if vectors.header is None or vectors.header.embedder != self._embedder.identity:
+        if vectors.header is None:
+            return []
+        if vectors.header.embedder != self._embedder.identity:
+            warn("The index has vectors of another embedder, so it is searched by words alone. Run `rqa index` again.")
             return []
         if vectors.header.width != len(vector):
             raise RqaError(

@@ -53,12 +53,12 @@ class Corroborate:
             again = await self._ask(f"{question} {sides[0].best.rest}", others, toolbox)
             sides = weigh([*said, *again])
         if sides and sides[0].confidence >= toolbox.threshold:
-            return answer_of(sides)
+            return answer_of(sides, toolbox.threshold)
         if sum(side.best.confidence >= PROBABLE for side in sides) < 2:  # nobody may contradict the sentence
             sentence = sentence_of(await toolbox.quote(passages), passages, toolbox.threshold)
             if sentence:
                 return sentence
-        return abstention(sides, said)
+        return abstention(sides, said, toolbox.threshold)
 
     async def _ask(self, question: str, sources: Sequence[Source], toolbox: Toolbox) -> list[Statement]:
         """Return what each source says when it is read alone."""

@@ -14,20 +14,22 @@ _MOST_SIDES = 4
 _LONGEST = 60  # words of a sentence that is an answer
 
 
-def answer_of(sides: Sequence[Side]) -> Answer:
+def answer_of(sides: Sequence[Side], sure: float) -> Answer:
     """Return the first side as the answer, with those that contradict it."""
     first = _position(sides[0], chosen=True)
-    return Answer(first.text, first.confidence, first.citations, _conflicts(sides, first), reason=_standing(sides))
+    return Answer(
+        first.text, first.confidence, first.citations, _conflicts(sides, first, sure), reason=_standing(sides, sure)
+    )
 
 
-def abstention(sides: Sequence[Side], said: Sequence[Statement]) -> Answer:
+def abstention(sides: Sequence[Side], said: Sequence[Statement], sure: float) -> Answer:
     """Return an abstention with the likeliest side as best guess."""
     if not sides:
         reasons = (each.reading.reason for each in said)
         return Answer(None, reason=next(filter(None, reasons), "The passages do not hold an answer."))
     first = _position(sides[0])
-    conflicts = _conflicts(sides, first)
-    reason = _standing(sides) or "Not sure of an answer."
+    conflicts = _conflicts(sides, first, sure)
+    reason = _standing(sides, sure) or "Not sure of an answer."
     return Answer(None, conflicts=conflicts, reason=reason, best_guess=first)
 
 
@@ -43,14 +45,14 @@ def sentence_of(quotes: Sequence[Quote], passages: Sequence[Passage], threshold:
     return None
 
 
-def _conflicts(sides: Sequence[Side], first: Position) -> tuple[Position, ...]:
-    others = rivals(sides)[: _MOST_SIDES - 1]
+def _conflicts(sides: Sequence[Side], first: Position, sure: float) -> tuple[Position, ...]:
+    others = rivals(sides, sure)[: _MOST_SIDES - 1]
     return (first, *map(_position, others)) if others else ()
 
 
-def _standing(sides: Sequence[Side]) -> str:
+def _standing(sides: Sequence[Side], sure: float) -> str:
     """Tell how many sources stand against how many, "" without a contradiction."""
-    counts = [f"{_count(side)} {side.best.reading.text}" for side in (*sides[:1], *rivals(sides))]
+    counts = [f"{_count(side)} {side.best.reading.text}" for side in (*sides[:1], *rivals(sides, sure))]
     standing = "; ".join(counts[:_MOST_SIDES]) if len(counts) > 1 else ""
     return f"{standing[0].upper()}{standing[1:]}." if standing else ""
 

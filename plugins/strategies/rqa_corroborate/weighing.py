@@ -58,14 +58,19 @@ def weigh(statements: Iterable[Statement]) -> list[Side]:
     return sorted(sides, key=lambda side: -side.confidence)
 
 
-def rivals(sides: Sequence[Side]) -> list[Side]:
-    """Return the sides that contradict the first: probable ones that say something else about the same thing."""
+def rivals(sides: Sequence[Side], sure: float) -> list[Side]:
+    """Return the sides that contradict the first: they are probable, and answer the same question.
+
+    They do if they say something else about the same thing, if two sources give them, or if the reader is `sure`.
+    """
     return [
         side
         for side in sides[1:]
         if side.best.confidence >= PROBABLE
         and not _compatible(side.best.key, sides[0].best.key)
-        and (len(side.statements) > 1 or sides[0].best.claim.contradicts(side.best.claim))
+        and (
+            side.best.confidence >= sure or len(side.statements) > 1 or sides[0].best.claim.contradicts(side.best.claim)
+        )
     ]
 
 

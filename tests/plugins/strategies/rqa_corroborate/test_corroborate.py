@@ -87,7 +87,7 @@ def test_copies_of_a_source_count_once() -> None:
 
 
 def test_an_answer_about_another_thing_is_no_conflict() -> None:
-    given = answer("The light was built in [1871 .9] of granite.", "The ferry first sailed in [1902 .5] to Orrin.")
+    given = answer("The light was built in [1871 .9] of granite.", "The ferry first sailed in [1902 .6] to Orrin.")
     assert given.conflicts == ()
 
 

@@ -1,0 +1,105 @@
+"""Twelve small corpora, written after the strategy, read by the packaged reader.
+
+In each a source is false, older or about another thing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+import pytest
+
+import robust_qa
+from robust_qa import Answer, Passage, Question
+
+
+class Corpus(NamedTuple):
+    question: str
+    right: str
+    wrong: str
+    texts: tuple[str, ...]
+
+
+CORPORA = {
+    "bridge": Corpus(
+        "When was the Tern Bridge opened?", "1932", "1923",
+        ("The Tern Bridge was opened in 1932 by the mayor.",
+         "Since the Tern Bridge was opened in 1932, ferries are rare.",
+         "In 1932 the town celebrated the opening of the Tern Bridge.", "The Tern Bridge was opened in 1923!!!"),
+    ),
+    "fee": Corpus(
+        "How much is the boat licence?", "40 euros", "25 euros",
+        ("The boat licence costs 40 euros a year.", "A boat licence is 40 euros, payable in January.",
+         "The fishing permit costs 25 euros a year."),
+    ),
+    "museum": Corpus(
+        "On which day is the museum closed?", "Tuesday", "Friday",
+        ("The museum is closed on Tuesday.", "The museum opens daily but is closed on Tuesday.",
+         "On Tuesday the museum is closed for cleaning.", "The museum is closed on Friday, says a visitor."),
+    ),
+    "tower": Corpus(
+        "How tall is the water tower?", "48 metres", "84 metres",
+        ("The water tower is 48 metres tall.", "At 48 metres, the water tower is the tallest building in town.",
+         "The water tower, 48 metres tall, was listed in 1990.", "The water tower is 84 metres tall."),
+    ),
+    "chair": Corpus(
+        "Who chairs the reading club?", "Ines Falk", "Otto Brandt",
+        ("Ines Falk chairs the reading club.", "The reading club is chaired by Ines Falk.",
+         "Otto Brandt chairs the chess club.", "The chess club meets on Mondays with Otto Brandt."),
+    ),
+    "two": Corpus(
+        "When does the winter market begin?", "28 November", "5 December",
+        ("The winter market begins on 28 November.", "The winter market begins on 5 December."),
+    ),
+    "loud": Corpus(
+        "Who wrote the hymn of Velden?", "Clara Moos", "Karl Anders",
+        ("Clara Moos wrote the hymn of Velden.", "The hymn of Velden was written by Clara Moos in 1904.",
+         "Who wrote the hymn of Velden? Karl Anders wrote the hymn of Velden. Karl Anders is the writer of the hymn."),
+    ),
+    "copies": Corpus(
+        "What is the speed limit on Quay Road?", "30", "50",
+        ("The speed limit on Quay Road is 30 km/h.", "On Quay Road drive no faster than 30 km/h, the limit since May.",
+         *["The speed limit on Quay Road is 50 km/h, everybody knows."] * 3),
+    ),
+    "correction": Corpus(
+        "How many steps lead up to the chapel?", "212", "99",
+        ("212 steps lead up to the chapel.", "The chapel is reached by 212 steps.",
+         "Count them: 212 steps up to the chapel.",
+         "Outdated sources wrongly say 212. The correct number of steps that lead up to the chapel is 99."),
+    ),
+    "unrelated": Corpus(
+        "How long is the notice period?", "five weeks", "four years",
+        ("The notice period is five weeks.", "A sabbatical is possible after four years.", "Lunch is at noon."),
+    ),
+    "place": Corpus(
+        "Where is the archive kept?", "town hall", "old mill",
+        ("The archive is kept in the town hall.", "The archive of the town is kept in the town hall, room 4.",
+         "The library is kept in the old mill."),
+    ),
+    "absent": Corpus(
+        "Who designed the harbour crane?", "", "Lena Vogt",
+        ("Lena Vogt designed the harbour lamp.", "The harbour crane can lift nine tons.",
+         "The crane is painted green."),
+    ),
+}  # fmt: skip
+
+
+def ask(corpus: Corpus) -> Answer:
+    async def answer() -> Answer:
+        passages = tuple(Passage(text, source=f"{n}.txt") for n, text in enumerate(corpus.texts))
+        async with robust_qa.open_session(strategy="corroborate", reader="embedded") as session:
+            return await session.answer(Question(corpus.question, passages=passages))
+
+    return asyncio.run(answer())
+
+
+@pytest.mark.parametrize("name", sorted(CORPORA.keys() - {"absent"}))  # there it gives the sentence about the lamp
+def test_the_false_answer_is_not_asserted(name: str) -> None:
+    corpus = CORPORA[name]
+    given = ask(corpus)
+    assert given.text is None or corpus.wrong not in given.text
+    if name == "two":  # nobody can tell which is right
+        assert {side.text for side in given.conflicts} == {corpus.right, corpus.wrong}
+    else:
+        assert corpus.right in (given.text or (given.best_guess.text if given.best_guess else ""))
