@@ -372,6 +372,11 @@ class Session:
             )
         if {"generate", "continue_text"} & lacking:
             return self._no_model(strategy, lacking, toolbox)
+        if "quote" in lacking:
+            return ConfigError(
+                f"Strategy {strategy!r} needs a reader that points at text, such as `embedded`.",
+                hint="Name one with --reader, or another strategy with -s.",
+            )
         kind, one = ("reader", "a reader") if "read" in lacking else ("evaluator", "an evaluator")
         return ConfigError(
             f"Strategy {strategy!r} needs {one}, and none is configured.",

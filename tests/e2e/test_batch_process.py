@@ -60,7 +60,7 @@ def test_rows_in_lines_out_and_a_summary_on_stderr(start: Any) -> None:
         ("a.csv", "question,n\rWho?,1\rWhy?,2\r", "column `question`, 2 rows", ["Who?", "Why?"]),
         ("a.csv", "id,question,verified?\n1,Who?,yes\n", "column `question`, 1 row", ["Who?"]),
         ("a.txt", "Who?\n\nWhy?\n", "one question a line, 2 rows", ["Who?", "Why?"]),
-        ("a.jsonl", '{"query": "Who?"}\nquestion": "Why?"}\n', "JSON lines, 2 rows", ["Who?", None]),
+        ("a.jsonl", '{"query": "Who?"}\nquestion": "Why?"}\n', "JSON lines, column `query`, 2 rows", ["Who?", None]),
     ],
 )
 def test_the_recognised_input_format_is_printed(
@@ -130,7 +130,10 @@ def test_no_input_and_a_terminal_is_a_usage_error(start: Any) -> None:
         (["in.jsonl", "--resume"], b"add -o OUT"),
         (["in.jsonl", "-o", "x", "--resume", "--force"], b"exclude each other"),
         (["in.jsonl", "-o", "x", "--retry-failed", "--force"], b"exclude each other"),
-        (["in.jsonl", "-o", "x.xlsx"], b"cannot write .xlsx files. End the name in .jsonl, .json, .csv, .tsv."),
+        (
+            ["in.jsonl", "-o", "x.docx"],
+            b"cannot write .docx files. End the name in .jsonl, .json, .csv, .tsv, .xlsx, .md, .html.",
+        ),
         (["in.jsonl", "-o", "defaults.k=3"], b"this command cannot write .k=3 files"),
         (["in.jsonl", "-s", "scriptd"], b"Did you mean"),
     ],

@@ -98,6 +98,7 @@ def test_every_strategy_ends_with_an_answer_at_the_first_try(
             "utf-8",
         )
         ended = {name: rqa("ask", "--json", "--no-cache", "-s", name, "-d", HARBOUR, QUESTION) for name in strategies}
+    assert "needs a reader that points at text" in ended.pop("corroborate").err
     for name in without_log_probabilities:
         assert "returned no log-probabilities" in ended.pop(name).err
     assert {name: run.err for name, run in ended.items() if run.code} == {}

@@ -17,8 +17,7 @@ from prompt_toolkit.output import create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from robust_qa import Answer, Message, Question, RqaError, Usage
-from robust_qa.answering import condensed
-from robust_qa.answering.history import History
+from robust_qa.answering import History, condensed
 from robust_qa.cli import complain, explain, print_answer, print_sources
 from robust_qa.cli.live import Live
 from robust_qa.kit import single_line
