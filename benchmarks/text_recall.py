@@ -56,9 +56,9 @@ def make(sources: Path, files: Path) -> None:
         book.save(files / f"{number:02}.xlsx")
     if chromium := shutil.which("chromium"):
         for number, page in enumerate(sorted(sources.rglob("*.html"))[:30]):
-            out = f"--print-to-pdf={files / f'{number:02}.pdf'}"
+            printing = f"--print-to-pdf={files / f'{number:02}.pdf'}"
             subprocess.run(
-                [chromium, "--headless", "--no-sandbox", out, page.as_uri()], capture_output=True, check=True
+                [chromium, "--headless", "--no-sandbox", printing, page.as_uri()], capture_output=True, check=True
             )
 
 
