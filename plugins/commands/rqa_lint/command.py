@@ -48,7 +48,7 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
     from .linting import lint as findings_in
     from .linting import read_corpus
-    from .reports import page, sarif
+    from .reports import count_of, page, sarif
 
     print_to(out)
     corpus = read_corpus(docs)
@@ -63,7 +63,7 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
         click.echo(page(findings, _TITLES, corpus.files))
     else:
         _print(findings)
-    run.say(f"{len(findings)} findings in {corpus.files} files")
+    run.say(count_of(len(findings), corpus.files))
     if findings:
         raise click.exceptions.Exit(Exit.NEGATIVE)
 

@@ -25,6 +25,11 @@ def shown(place: Place) -> str:
     return f"{_relative(place.source)}:{place.line}" if place.line else _relative(place.source)
 
 
+def count_of(findings: int, files: int) -> str:
+    """Return how many findings there are in how many files."""
+    return f"{findings} finding{'s' * (findings != 1)} in {files} file{'s' * (files != 1)}"
+
+
 def sarif(findings: Sequence[Finding], titles: Mapping[str, str], version: str) -> dict[str, Any]:
     """Return a SARIF log (OASIS SARIF 2.1.0), as code scanning reads it."""
     rules = [{"id": kind, "shortDescription": {"text": title}} for kind, title in titles.items()]
@@ -45,7 +50,7 @@ def sarif(findings: Sequence[Finding], titles: Mapping[str, str], version: str) 
 
 def page(findings: Sequence[Finding], titles: Mapping[str, str], files: int) -> str:
     """Return the findings as a page of HTML."""
-    parts = [f"<h1>rqa lint</h1><p>{len(findings)} findings in {files} files</p>"]
+    parts = [f"<h1>rqa lint</h1><p>{count_of(len(findings), files)}</p>"]
     for kind, title in titles.items():
         own = [each for each in findings if each.kind == kind]
         parts += [f"<h2>{title} ({len(own)})</h2>", *map(_article, own)] if own else []

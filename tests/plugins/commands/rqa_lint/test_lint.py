@@ -203,7 +203,7 @@ def test_findings_are_printed_by_kind_and_the_exit_code_is_6(tmp_path: Path) -> 
     assert ran.returncode == 6
     assert ran.stdout.startswith("Instructions to models (1)\n") and "Hidden text (1)" in ran.stdout
     assert "\x1b" not in ran.stdout
-    assert "2 findings in 1 files" in ran.stderr
+    assert "2 findings in 1 file\n" in ran.stderr
 
 
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
