@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
@@ -23,8 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from robust_qa import PROBABLE
+from rqa_eval.estimates import wilson
 from rqa_training.reader.documents import DocumentQuestion, Group, folds
 
 RQA = [sys.executable, "-m", "robust_qa", "-q"]
@@ -59,10 +60,8 @@ def interval(right: int, n: int) -> str:
     """Return a share with its 95 % interval (Wilson)."""
     if not n:
         return "-"
-    z, share = 1.96, right / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return f"{share:.3f} ({middle - half:.2f} to {middle + half:.2f})"
+    low, high = wilson(np.repeat([1.0, 0.0], [right, n - right]))
+    return f"{right / n:.3f} ({low:.2f} to {high:.2f})"
 
 
 def report(name: str, pairs: Sequence[Pair]) -> None:

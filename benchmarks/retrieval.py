@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import re
 import sqlite3
 import tempfile
@@ -32,6 +31,7 @@ from robust_qa import Passage
 from robust_qa.kit import with_title
 from rqa_bm25 import Bm25, Hybrid
 from rqa_embedded.reader import EmbeddedEmbedder
+from rqa_eval.estimates import wilson
 
 DEPTHS = (1, 3, 10)
 RETRIEVERS = ("fts5", "bm25", "hybrid")
@@ -149,13 +149,6 @@ def measure(folder: Path, names: list[str], embedder: Embedder | E5) -> Iterator
                 yield asked | {name: rank(searches[name](row["question"]), evidence) for name in names}
 
 
-def wilson(share: float, n: int) -> str:
-    z = 1.96
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return f"{centre - half:.2f} to {centre + half:.2f}"
-
-
 def show(name: str, rows: list[dict[str, Any]], before: dict[str, dict[str, Any]]) -> None:
     for retriever in RETRIEVERS:
         if retriever not in rows[0]:
@@ -163,7 +156,8 @@ def show(name: str, rows: list[dict[str, Any]], before: dict[str, dict[str, Any]
         cells = []
         for depth in DEPTHS:
             hits = np.array([0 < row[retriever] <= depth for row in rows], float)
-            cell = f"{hits.mean():.3f} ({wilson(hits.mean(), len(hits))})"
+            low, high = wilson(hits)
+            cell = f"{hits.mean():.3f} ({low:.2f} to {high:.2f})"
             if before:
                 difference = hits - np.array([0 < before[row["id"]][retriever] <= depth for row in rows], float)
                 resampled = np.random.default_rng(0).choice(difference, (10_000, len(difference))).mean(1)

@@ -13,7 +13,7 @@ from ..prompt import Prompt
 from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
-from .claims import Claim, sentence_at, source_of
+from .claims import Claim, may_agree, says_same, sentence_at, source_of
 from .dates import iso_date
 from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Prompter, list_of, numbers_of, object_of
 from .fusion import fused
@@ -101,6 +101,7 @@ __all__ = [
     "language_of_question",
     "list_of",
     "load_prompts",
+    "may_agree",
     "named_documents",
     "normalise",
     "numbers_of",
@@ -115,6 +116,7 @@ __all__ = [
     "quote_windows",
     "read_body",
     "retry_after",
+    "says_same",
     "says_unknown",
     "sentence_at",
     "sentences",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from ..types import Passage
+from ..types import Passage, Reading
 from .quantity import quantities
 from .terms import content_terms
 from .text import sentences
@@ -28,6 +29,13 @@ class Claim:
         words = content_terms(f"{text[first:start]} {text[end:last]}")
         return cls(frozenset(words), {each.kind: each.value for each in own})
 
+    @classmethod
+    def of(cls, reading: Reading, passages: Sequence[Passage]) -> Claim:
+        """Return the claim of a reading's text. An answer in a title has no sentence."""
+        if reading.start is None or reading.end is None:
+            return cls(frozenset(), {})
+        return cls.at(passages[reading.passages[0]].text, reading.start, reading.end)
+
     def contradicts(self, other: Claim) -> bool:
         """Return whether both say something else about the same thing, such as another price for it."""
         if self.values or other.values:
@@ -35,6 +43,17 @@ class Claim:
             if all(self.values[kind] == other.values[kind] for kind in kinds):
                 return False
         return len(self.words & other.words) > _SAME_THING * len(self.words | other.words)
+
+
+def says_same(one: str, other: str) -> bool:
+    """Return whether one answer key has all words of the other in a row: "1871" and "14 november 1871"."""
+    return f" {one} " in f" {other} " or f" {other} " in f" {one} "
+
+
+def may_agree(one: str, other: str) -> bool:
+    """Return whether two answer keys need not contradict: one has all words of the other, or other spaces."""
+    fewer, more = sorted((set(one.split()), set(other.split())), key=len)
+    return fewer <= more or one.replace(" ", "") == other.replace(" ", "")
 
 
 def sentence_at(text: str, start: int, end: int) -> tuple[int, int]:

@@ -46,12 +46,12 @@ async def sides(claim: str, passages: Sequence[Passage], toolbox: Toolbox) -> Si
 
 
 def majority(checked: Checked, told: Sides) -> Checked:
-    """Return `checked`, if it is supported, with both sides and the verdict of the larger one.
+    """Return `checked`, which is supported, with both sides and the verdict of the larger one.
 
     Unchanged if the reader does not find what the sentences say.
     """
     supporting, contradicting = len(told.supporting), len(told.contradicting)
-    if checked.verdict != "supported" or not supporting:
+    if not supporting:
         return checked
     verdict: Verdict = "disputed"
     if supporting != contradicting:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from robust_qa import PROBABLE, Passage, Reading
-from robust_qa.kit import Claim, answer_key, source_of
+from robust_qa.kit import Claim, answer_key, may_agree, says_same, source_of
 
 from .evidence import Evidence, Part, likely_parts, logistic, without
 from .spans import Span, text_of
@@ -86,17 +86,17 @@ def read(evidence: Evidence, settings: Settings, threshold: float) -> Reading:
         return Reading(None)
     best, *others = choices
     passages = evidence.passages
-    alike = [other for other in others if _alike(best.key, other.key)]
+    alike = [other for other in others if says_same(best.key, other.key)]
     chosen = _reading(
         passages, replace(best, spans=tuple(span for each in (best, *alike) for span in each.spans)), settings
     )
-    claim, told = _claim(chosen, passages), [best.key]
+    claim, told = Claim.of(chosen, passages), [best.key]
     rivals = []
     for other in others:
-        if other.confidence(settings) < PROBABLE or any(_compatible(other.key, key) for key in told):
+        if other.confidence(settings) < PROBABLE or any(may_agree(other.key, key) for key in told):
             continue
         rival = _reading(passages, other, settings)
-        if claim.contradicts(_claim(rival, passages)):
+        if claim.contradicts(Claim.of(rival, passages)):
             rivals.append(rival)
             told.append(other.key)
     chosen, *rivals = _shared([chosen, *rivals[:_MOST_RIVALS]])
@@ -137,24 +137,7 @@ def _in_part(span: Span, part: Part) -> bool:
 
 def _alike_keys(answers: Answers, key: str) -> set[str]:
     """Return the answers that say the same as `key` in more or fewer words."""
-    return {other for other in answers if _alike(key, other)}
-
-
-def _alike(one: str, other: str) -> bool:
-    """Return whether one answer has all words of the other in a row."""
-    return f" {one} " in f" {other} " or f" {other} " in f" {one} "
-
-
-def _compatible(one: str, other: str) -> bool:
-    """Return whether two answers need not contradict: one has all words of the other, or other spaces."""
-    fewer, more = sorted((set(one.split()), set(other.split())), key=len)
-    return fewer <= more or one.replace(" ", "") == other.replace(" ", "")
-
-
-def _claim(reading: Reading, passages: Sequence[Passage]) -> Claim:
-    if reading.start is None or reading.end is None:  # an answer in a title has no sentence
-        return Claim(frozenset(), {})
-    return Claim.at(passages[reading.passages[0]].text, reading.start, reading.end)
+    return {other for other in answers if says_same(key, other)}
 
 
 def _log_sum(values: Iterable[float]) -> float:

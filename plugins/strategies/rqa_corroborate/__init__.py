@@ -29,9 +29,7 @@ class Corroborate:
 
     @dataclass
     class Options:
-        ask_again: Annotated[int, Meta(ge=0)] = (
-            4  # sources asked again with the words of the likeliest answer's sentence
-        )
+        ask_again: Annotated[int, Meta(ge=0)] = 4  # sources asked with the words of the likeliest answer's sentence
 
     def __init__(self, options: Options) -> None:
         self.options = options

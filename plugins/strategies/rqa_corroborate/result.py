@@ -16,10 +16,9 @@ _LONGEST = 60  # words of a sentence that is an answer
 
 def answer_of(sides: Sequence[Side], sure: float) -> Answer:
     """Return the first side as the answer, with those that contradict it."""
-    first = _position(sides[0], chosen=True)
-    return Answer(
-        first.text, first.confidence, first.citations, _conflicts(sides, first, sure), reason=_standing(sides, sure)
-    )
+    first, others = _position(sides[0], chosen=True), rivals(sides, sure)
+    conflicts, standing = _conflicts(first, others), _standing(sides[0], others)
+    return Answer(first.text, first.confidence, first.citations, conflicts, reason=standing)
 
 
 def abstention(sides: Sequence[Side], said: Sequence[Statement], sure: float) -> Answer:
@@ -27,10 +26,9 @@ def abstention(sides: Sequence[Side], said: Sequence[Statement], sure: float) ->
     if not sides:
         reasons = (each.reading.reason for each in said)
         return Answer(None, reason=next(filter(None, reasons), "The passages do not hold an answer."))
-    first = _position(sides[0])
-    conflicts = _conflicts(sides, first, sure)
-    reason = _standing(sides, sure) or "Not sure of an answer."
-    return Answer(None, conflicts=conflicts, reason=reason, best_guess=first)
+    first, others = _position(sides[0]), rivals(sides, sure)
+    reason = _standing(sides[0], others) or "Not sure of an answer."
+    return Answer(None, conflicts=_conflicts(first, others), reason=reason, best_guess=first)
 
 
 def sentence_of(quotes: Sequence[Quote], passages: Sequence[Passage], threshold: float) -> Answer | None:
@@ -45,16 +43,15 @@ def sentence_of(quotes: Sequence[Quote], passages: Sequence[Passage], threshold:
     return None
 
 
-def _conflicts(sides: Sequence[Side], first: Position, sure: float) -> tuple[Position, ...]:
-    others = rivals(sides, sure)[: _MOST_SIDES - 1]
-    return (first, *map(_position, others)) if others else ()
+def _conflicts(first: Position, others: Sequence[Side]) -> tuple[Position, ...]:
+    return (first, *map(_position, others[: _MOST_SIDES - 1])) if others else ()
 
 
-def _standing(sides: Sequence[Side], sure: float) -> str:
+def _standing(first: Side, others: Sequence[Side]) -> str:
     """Tell how many sources stand against how many, "" without a contradiction."""
-    counts = [f"{_count(side)} {side.best.reading.text}" for side in (*sides[:1], *rivals(sides, sure))]
-    standing = "; ".join(counts[:_MOST_SIDES]) if len(counts) > 1 else ""
-    return f"{standing[0].upper()}{standing[1:]}." if standing else ""
+    counts = [f"{_count(side)} {side.best.reading.text}" for side in (first, *others)][:_MOST_SIDES]
+    standing = "; ".join(counts)
+    return f"{standing[0].upper()}{standing[1:]}." if others else ""
 
 
 def _count(side: Side) -> str:

@@ -45,10 +45,7 @@ class Statement:
 
     @cached_property
     def claim(self) -> Claim:
-        reading = self.reading
-        if reading.start is None or reading.end is None:  # the answer is in a title
-            return Claim(frozenset(), {})
-        return Claim.at(self._text, reading.start, reading.end)
+        return Claim.of(self.reading, self.source.passages)
 
     @property
     def rest(self) -> str:

@@ -1,7 +1,7 @@
 """Weigh the answers of independent sources.
 
-The reader tells of each source, read alone, with which probability its answer is right. Of several sources that give
-one answer, at least one is right with the probability 1 - (1 - p1)(1 - p2)... (noisy-or; Pearl, 1988). But that is a
+The reader reads each source alone, and says how likely its answer is right. If several sources give one answer, at
+least one of them is right with the probability 1 - (1 - p1)(1 - p2)... (noisy-or; Pearl, 1988). But that is a
 probability about words, and sources that lie say clear words. So it is multiplied by the side's part of the voices,
 and a source has one voice, however clear its words are.
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from robust_qa import PROBABLE
+from robust_qa.kit import may_agree, says_same
 
 from .sources import Source, Statement
 
@@ -28,7 +29,7 @@ class Side:
 
     @property
     def best(self) -> Statement:
-        """The surest statement, in whose words the side is told."""
+        """The surest statement. Its words stand for the side."""
         return self.statements[0]
 
     @property
@@ -44,7 +45,7 @@ def weigh(statements: Iterable[Statement]) -> list[Side]:
         if not each.key or id(each.source) in heard:
             continue
         heard.add(id(each.source))
-        side = next((group for group in groups if _alike(group[0].key, each.key)), None)
+        side = next((group for group in groups if says_same(group[0].key, each.key)), None)
         if side is None:
             groups.append([each])
         else:
@@ -67,7 +68,7 @@ def rivals(sides: Sequence[Side], sure: float) -> list[Side]:
         side
         for side in sides[1:]
         if side.best.confidence >= PROBABLE
-        and not _compatible(side.best.key, sides[0].best.key)
+        and not may_agree(side.best.key, sides[0].best.key)
         and (
             side.best.confidence >= sure or len(side.statements) > 1 or sides[0].best.claim.contradicts(side.best.claim)
         )
@@ -81,14 +82,3 @@ def _voices(statements: Sequence[Statement]) -> float:
         return 0.0
     own = [first.confidence, *(max(_MENTION, other.confidence) for other in others)]
     return sum(voice * each.source.trust for voice, each in zip(own, statements, strict=True))
-
-
-def _alike(one: str, other: str) -> bool:
-    """Return whether one answer has all words of the other in a row: "1871" and "14 november 1871"."""
-    return f" {one} " in f" {other} " or f" {other} " in f" {one} "
-
-
-def _compatible(one: str, other: str) -> bool:
-    """Return whether two answers need not contradict: one has all words of the other, or other spaces."""
-    fewer, more = sorted((set(one.split()), set(other.split())), key=len)
-    return fewer <= more or one.replace(" ", "") == other.replace(" ", "")
