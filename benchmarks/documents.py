@@ -1,11 +1,13 @@
 """Measure what `rqa` answers and shows over unprepared documents.
 
-    python benchmarks/documents.py FOLDER... [--held-out]
+    python benchmarks/documents.py FOLDER... [--held-out | --cross-fit READER]
 
 A folder has `corpus/` and `questions.jsonl`, as `rqa train documents` reads them. `rqa index` and `rqa batch` run with
 defaults, but for the retriever and the strategy. A quote shows the evidence if it has 60 % of its words. An answer is
 right if it has a gold answer as whole words, or begins with the yes or no. `--held-out`: only the questions over the
 quarter of the documents that `rqa train documents`, given the same folders in the same order, does not learn from.
+`--cross-fit READER`: each question is read by the reader that `rqa train documents --cross-fit -o READER` trained
+without its documents.
 """
 
 from __future__ import annotations
@@ -30,23 +32,32 @@ from rqa_training.reader.documents import DocumentQuestion, Group, folds
 
 RQA = [sys.executable, "-m", "robust_qa", "-q"]
 
-Pair = tuple[str, DocumentQuestion, dict[str, Any]]  # the kind of a question, the question, and its row of `rqa batch`
+FOLDS = 4
+Pair = tuple[str, DocumentQuestion, dict[str, Any]]  # a line of questions.jsonl, the same read, its row of `rqa batch`
 
 
-def answer(folder: Path, retriever: str, strategy: str) -> list[Pair]:
-    """Index the documents of a folder in a place of its own, and answer its questions."""
-    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+def answer(folder: Path, lines: Sequence[Sequence[str]], options: Sequence[str], readers: Sequence[Path]) -> list[Pair]:
+    """Index the documents of a folder in a place of its own, and answer each part of its questions with its reader."""
+    pairs: list[Pair] = []
     with tempfile.TemporaryDirectory() as place:
-        out = Path(place) / "answers.jsonl"
+        asked, out = Path(place) / "questions.jsonl", Path(place) / "answers.jsonl"
         environment = {**os.environ, "RQA_DATA_DIR": place, "RQA_CACHE_DIR": f"{place}/cache"}
         subprocess.run([*RQA, "index", str(folder / "corpus")], env=environment, check=True)
-        command = [*RQA, "batch", str(folder / "questions.jsonl"), "-r", retriever, "-s", strategy, "-o", str(out)]
-        subprocess.run(command, env=environment, check=True)
-        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    return [
-        (json.loads(line).get("kind", ""), msgspec.json.decode(line, type=DocumentQuestion), row)
-        for line, row in zip(lines, rows, strict=True)
-    ]
+        for number, own in enumerate(lines):
+            if not own:
+                continue
+            asked.write_text("".join(own), encoding="utf-8")
+            command = [*RQA, "batch", str(asked), *options, "-o", str(out)]
+            if readers:
+                command += ["-O", f"reader.embedded.model={json.dumps(str(readers[number]))}"]
+            subprocess.run(command, env=environment, check=True)
+            rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+            pairs += [
+                (line, msgspec.json.decode(line, type=DocumentQuestion), row)
+                for line, row in zip(own, rows, strict=True)
+            ]
+            out.unlink()
+    return pairs
 
 
 def shown(question: DocumentQuestion, row: dict[str, Any], k: int) -> bool:
@@ -105,21 +116,32 @@ def main() -> None:
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--retriever", default="hybrid")
     parser.add_argument("--strategy", default="corroborate")
+    parser.add_argument("-k", default="10", help="passages")
     parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--cross-fit", type=Path, metavar="READER")
+    parser.add_argument("--by", default="kind", help="the field of questions.jsonl for the figures of parts")
     given = parser.parse_args()
-    found = [(folder, answer(folder, given.retriever, given.strategy)) for folder in given.folders]
-    pairs = [pair for _, own in found for pair in own]
-    if given.held_out:
-        parts = folds([Group(question, [], []) for _, question, _ in pairs], 4)
-        pairs = [pair for pair, part in zip(pairs, parts, strict=True) if not part]
+    asked = {
+        folder: (folder / "questions.jsonl").read_text("utf-8").splitlines(keepends=True) for folder in given.folders
+    }
+    groups = [Group(msgspec.json.decode(line, type=DocumentQuestion), [], []) for own in asked.values() for line in own]
+    parts = iter(folds(groups, FOLDS))
+    options = ["-r", given.retriever, "-s", given.strategy, "-k", given.k]
+    pairs: list[Pair] = []
+    for folder, lines in asked.items():
+        own: list[list[str]] = [[] for _ in range(FOLDS)]
+        for line in lines:
+            own[next(parts)].append(line)
+        readers = [given.cross_fit / f"without-{part}" / "model" for part in range(FOLDS)] if given.cross_fit else []
+        chosen = own if readers else [own[0]] if given.held_out else [lines]
+        pairs += answer(folder, chosen, options, readers)
     report("all", pairs)
     reliability(pairs)
-    by_kind = defaultdict(list)
+    named = defaultdict(list)
     for pair in pairs:
-        by_kind[pair[0]].append(pair)
-    for kind, own in sorted(by_kind.items(), key=lambda item: -len(item[1])):
-        if kind != "not-in-documents":
-            report(kind, own)
+        named[json.loads(pair[0]).get(given.by, "")].append(pair)
+    for name, some in sorted(named.items(), key=lambda item: -len(item[1])):
+        report(name, some)
 
 
 if __name__ == "__main__":

@@ -161,34 +161,37 @@ def calibrate(engine: Marking, rows: Sequence[Row], before: Settings, say: Calla
     if len(rows) < MIN_ROWS:
         say(f"{len(rows)} held-out rows are too few to calibrate: reader.json keeps the values of the initial model.")
         return msgspec.structs.replace(before, length=engine.settings.length, stride=engine.settings.stride)
-    return fit(engine, asked_of(engine, retrieved(rows)), before, say)
+    return fit(engine, [(engine, asked_of(engine, retrieved(rows)))], before, say)
 
 
 def fit(
     engine: Marking,
-    asked: Sequence[Asked],
+    parts: Sequence[tuple[Marking, Sequence[Asked]]],
     before: Settings,
     say: Callable[[str], None] = print,
     *,
     also: Sequence[Asked] = (),
 ) -> Settings:
-    """Return the engine's settings fitted to the questions `asked`. Relevance is fitted to `also` as well, as much."""
-    groups, *others = (_labelled(engine, each) for each in (asked, also) if each)
+    """Return the engine's settings fitted to the questions of `parts`. Relevance is fitted to `also` as well, as much.
+
+    A part has the engine that read its questions: `engine`, or one like it that did not learn from them.
+    """
+    groups = [each for own, asked in parts for each in _labelled(own, asked)]
+    others = [_labelled(engine, also)] if also else []
     if not any(held.any() and not held.all() for _, held in groups):
         say("All held-out questions are answerable, or none: reader.json keeps the values of the initial model.")
         return msgspec.structs.replace(before, length=engine.settings.length, stride=engine.settings.stride)
     relevance = _relevance([groups, *others])
-    settings = msgspec.structs.replace(engine.settings, relevance=relevance)
-    fitted = Refitted(engine, settings)
     lower, upper = _thresholds(groups, relevance)
+    settings = msgspec.structs.replace(engine.settings, relevance=relevance, lower=lower, upper=upper)
+    fitted = [(Refitted(own, settings), asked) for own, asked in parts]
     settings = msgspec.structs.replace(
         settings,
-        answer=logistic(*_columns(_answers(fitted, asked))),
-        sentence=logistic(*_columns(_sentences(fitted, asked))),
-        lower=lower,
-        upper=upper,
+        answer=logistic(*_columns(sample for part in fitted for sample in _answers(*part))),
+        sentence=logistic(*_columns(sample for part in fitted for sample in _sentences(*part))),
     )
-    return msgspec.structs.replace(settings, threshold=_threshold([*_confidences(engine, asked, settings)]))
+    confidences = [each for own, asked in parts for each in _confidences(Refitted(own, settings), asked)]
+    return msgspec.structs.replace(settings, threshold=_threshold(confidences))
 
 
 class Refitted:
@@ -275,8 +278,9 @@ def _tells(one: Asked, part: Part) -> bool:
     return one.tells(text[first:last])
 
 
-def _confidences(engine: Marking, asked: Sequence[Asked], settings: Settings) -> Iterator[float]:
+def _confidences(engine: Marking, asked: Sequence[Asked]) -> Iterator[float]:
     """Yield the greater confidence of the likeliest short answer and of the first quote's sentence."""
+    settings = engine.settings
     for one, chosen in _chosen(engine, asked):
         score = max((each.confidence(settings) for each in choose_each(one.evidence, settings)), default=0.0)
         told = quotes(chosen, one.evidence.passages, settings)

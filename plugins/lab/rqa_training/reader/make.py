@@ -220,12 +220,15 @@ def finish(
     settings: Settings,
     held_out: list[Row],
     *,
-    groups: Sequence[Group] = (),
+    parts: Sequence[tuple[Path | None, Sequence[Group]]] = (),
     before: Settings,
     run: RunInfo,
     say: Callable[[str], None],
 ) -> dict[str, float]:
-    """Convert and check the model, calibrate it on `held_out` and `groups`, measure it, and write its card."""
+    """Convert and check the model, calibrate it on `held_out` and `parts`, measure it, and write its card.
+
+    A part has questions over documents, and the converted model to read them if it is not this one.
+    """
     full, small = output / "float32", output / "model"
     convert(model, tokenizer, full, settings, quantization="float32")
     unlabelled = [msgspec.structs.replace(row, answers=[], start=None, within=None) for row in held_out[:32]]
@@ -233,12 +236,13 @@ def finish(
     difference = check(InTorch(model, tokenizer, settings), Engine(full), examples)
     say(f"CTranslate2 in fp32 agrees with torch to {difference:.1e}")
     convert(model, tokenizer, small, settings)
-    if groups:
-        engine = Engine(small)
-        also = asked_of(engine, retrieved(held_out))
-        settings = fit(engine, asked_over_documents(engine, groups), before, say, also=also)
+    engine = Engine(small)
+    if parts:
+        readers = [(Engine(folder) if folder else engine, groups) for folder, groups in parts]
+        asked = [(reader, asked_over_documents(reader, groups)) for reader, groups in readers]
+        settings = fit(engine, asked, before, say, also=asked_of(engine, retrieved(held_out)))
     else:
-        settings = calibrate(Engine(small), held_out, before, say)
+        settings = calibrate(engine, held_out, before, say)
     save_settings(small, settings)
     found = _predict(Engine(small), held_out, settings)
     metrics = {"held out": float(len(held_out)), "difference": difference}

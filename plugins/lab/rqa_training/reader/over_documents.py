@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,10 @@ from robust_qa import InputError
 from robust_qa.cli import FiniteFloat, output_option
 
 from ..commands import command_line, require
+
+if TYPE_CHECKING:
+    from .documents import Group
+    from .model import SpanReader
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FOLDS = 4  # one of these parts of the document folders is held out
@@ -39,6 +44,11 @@ _SOURCES = ("qamr", "sentences", "cloze")  # of these rows: those that people or
 @click.option(
     "--rate", type=FiniteFloat(min=0, min_open=True), default=5e-5, show_default=True, help="Peak learning rate."
 )
+@click.option(
+    "--cross-fit",
+    is_flag=True,
+    help="Learn from all documents, and calibrate on readers that did not learn from a quarter each: five trainings.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=3, show_default=True, help="Random seed.")
 def documents(folders: tuple[Path, ...], output: Path, **plan: object) -> None:
     """Continue a reader's training on questions over the documents in FOLDERS: what to read first, where the answer is.
@@ -46,7 +56,7 @@ def documents(folders: tuple[Path, ...], output: Path, **plan: object) -> None:
     Each folder has `questions.jsonl` and the documents under `corpus/`. A line is {"question": ..., "answers": [...],
     "evidence": a passage of the document word for word, "doc": its path in corpus}. A question that the documents do
     not answer has no answers and no evidence, and may name a "near_miss": {"doc": ...}. A quarter of the folders of
-    documents is held out for calibration and metrics.
+    documents is held out for calibration, or with --cross-fit each in turn.
     """
     require("torch", "transformers", "sklearn", "scipy")
     make_over_documents(
@@ -63,15 +73,17 @@ def make_over_documents(
     base: Path | None = None,
     epochs: float = 1.0,
     rate: float = 5e-5,
+    cross_fit: bool = False,
     seed: int = 3,
     command: str = "",
     say: Callable[[str], None] = print,
 ) -> dict[str, float]:
     """Train on the questions of `folders` and write `output/model`. Returns the metrics of the model card."""
-    from rqa_embedded.engine import Engine
+    from rqa_embedded.engine import CHECKSUMS, Engine, save_settings
 
     from .calibrate import settings_before, uncalibrated
     from .card import history, notice
+    from .convert import convert
     from .documents import folds, load_groups
     from .make import RunInfo, finish
     from .mixture import mixture
@@ -92,14 +104,32 @@ def make_over_documents(
     held_rows = mixture(corpora, seed, held=True)
     random.Random(seed).shuffle(held_rows)
     plan = Plan(epochs=epochs, rate=rate, seed=seed)
-    initial, encoder = base, base_folder(base, output / "base", say)
-    tokenizer = encoder / "tokenizer.json"
-    learnt = [group for group, part in zip(groups, parts, strict=True) if part]
-    model = train(learnt, rows[:_REPLAYED], encoder, output, plan, embedder=Engine(initial), say=say)
+    before, initial = settings_before(base), base_folder(base, output / "base", say)
+    blank = uncalibrated(before.length, before.stride)
+
+    def learn(held: int | None, folder: Path) -> SpanReader:
+        """Learn from all questions but those of a part."""
+        learnt = [group for group, part in zip(groups, parts, strict=True) if part != held]
+        model = train(learnt, rows[:_REPLAYED], initial, folder, plan, embedder=Engine(base), say=say)
+        model.to("cpu").eval()
+        return model
+
+    def of(part: int) -> list[Group]:
+        return [group for group, own in zip(groups, parts, strict=True) if own == part]
+
+    others = [output / f"without-{part}" / "model" for part in range(_FOLDS)] if cross_fit else []
+    for part, folder in enumerate(others):
+        if not (folder / CHECKSUMS).exists():
+            say(f"Without part {part + 1} of {_FOLDS}:")
+            folder.parent.mkdir(exist_ok=True)
+            convert(learn(part, folder.parent), initial / "tokenizer.json", folder, blank)
+    model = learn(None if cross_fit else 0, output)
     counts = [(path, len(part)) for path, part in own]
-    run = RunInfo(command, plan, len(groups), notice(initial, corpora=True, own=counts), history(initial))
-    before = settings_before(initial)
-    return finish(
-        model.to("cpu").eval(), tokenizer, output, uncalibrated(before.length, before.stride), held_rows[:1000],
-        groups=[group for group, part in zip(groups, parts, strict=True) if not part], before=before, run=run, say=say,
+    run = RunInfo(command, plan, len(groups), notice(base, corpora=True, own=counts), history(base))
+    metrics = finish(
+        model, initial / "tokenizer.json", output, blank, held_rows[:1000],
+        parts=[(folder, of(part)) for part, folder in enumerate(others or [None])], before=before, run=run, say=say,
     )  # fmt: skip
+    for folder in others:
+        save_settings(folder, settings_before(output / "model"))  # to measure with them what the reader never saw
+    return metrics

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from standins.tiny_bert import write_model
 
 from robust_qa import InputError
+from rqa_embedded.engine import Settings
 from rqa_training.reader.documents import DocumentQuestion, folds, load_groups
 from rqa_training.reader.rows import Row
 
@@ -48,8 +50,9 @@ def test_whole_folders_of_documents_are_held_out(questions: Path) -> None:
     assert all(any(group.holds) == bool(group.question.answers) for group in groups)
 
 
+@pytest.mark.parametrize("readers", [0, 4])
 def test_a_reader_learns_from_documents_and_is_calibrated_on_others(
-    questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch: Any
+    questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch: Any, readers: int
 ) -> None:
     from rqa_embedded import EmbeddedReader
     from rqa_training.reader import over_documents
@@ -57,9 +60,15 @@ def test_a_reader_learns_from_documents_and_is_calibrated_on_others(
     row = Row("where", "ada was born in london .", "", ["london"], source="qamr")
     monkeypatch.setattr("rqa_training.reader.mixture.mixture", lambda *_, **__: [row] * 20)
     figures = over_documents.make_over_documents(
-        [questions], tmp_path / "out", corpora=tmp_path, base=write_model(tmp_path / "tiny"), say=lambda _: None
-    )
+        [questions], tmp_path / "out", corpora=tmp_path, base=write_model(tmp_path / "tiny"), cross_fit=bool(readers),
+        say=lambda _: None,
+    )  # fmt: skip
     assert figures["difference"] < 1e-4
+    trained = {
+        path.parts[-3]: msgspec.json.decode(path.read_bytes(), type=Settings)
+        for path in tmp_path.glob("out/without-*/model/reader.json")
+    }
+    assert len(trained) == readers and len({each.answer for each in trained.values()}) == min(readers, 1)
     reader = EmbeddedReader(EmbeddedReader.Options(tmp_path / "out" / "model", threshold=0))
     assert reader.read("where was ada born", load_groups(questions)[0].passages).text
 
