@@ -22,3 +22,6 @@ printf '%s\n' '{"title": "Ferry", "text": "A single crossing costs 4.20."}' | "$
 "$rqa" batch questions.jsonl -o "$work/answers.jsonl"
 "$rqa" batch questions.jsonl -o "$work/answers.jsonl" --resume
 test "$(wc -l < "$work/answers.jsonl")" -eq "$(wc -l < questions.jsonl)"
+
+# The notes of one's own from anywhere.
+RQA=$rqa NOTES=harbour XDG_DATA_HOME=$work bash notes.sh "Who was the last keeper?" | grep "Joan Pascoe"
