@@ -25,7 +25,8 @@ from robust_qa.main import cli
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 SOURCES = sorted((ROOT / "man").glob("*.md"))
-DOCS = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in sorted((ROOT / "docs").rglob("*.md"))}
+_DOCS = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "SKILL.md"]
+DOCS = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in _DOCS}
 PAGES = {re.sub(r"(.+)\.(\d)\.md", r"\1(\2)", page.name): page.read_text("utf-8") for page in SOURCES}
 
 
