@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from robust_qa import Answer, Citation, Outcome, Step, Usage
+from robust_qa import Answer, Citation, Outcome, Position, Step, Usage
 
 from .folder import Folder
 from .lines import Lines
@@ -24,6 +24,8 @@ class _Line(msgspec.Struct):
     answer: str | None = None
     confidence: float | None = None
     citations: tuple[Citation, ...] = ()
+    conflicts: tuple[Position, ...] = ()
+    best_guess: Position | None = None
     reason: str = ""
     usage: Usage = Usage()
     seconds: float = 0.0
@@ -87,6 +89,8 @@ def _answer(line: _Line) -> Answer:
         line.answer,
         line.confidence,
         line.citations,
+        line.conflicts,
+        best_guess=line.best_guess,
         reason=line.reason,
         details=line.details,
         strategy=line.strategy,

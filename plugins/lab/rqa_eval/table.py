@@ -15,9 +15,20 @@ Group: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = tuple[str, Callable[[str], str]]  # a heading, and the cell of a strategy
 
 _GAP = "  "
-_LONGEST_NAME = 30
-_IF_ASKED, _UNLESS_ZERO, _UNLESS_AS_ACCURACY = map(names_of, ("if asked", "unless zero", "unless as accuracy"))
-_BY_CONDITION = ("attack-success",)  # shown for conditions besides the main metric
+_LONGEST_NAME = 40
+_IF_ASKED, _UNLESS_ZERO = map(names_of, ("if asked", "unless zero"))
+# Shown for each condition besides the main metric.
+_BY_CONDITION = (
+    "accuracy",
+    "wrong",
+    "unanswered",
+    "attack-success",
+    "strict",
+    "risk-25",
+    "risk-50",
+    "risk-75",
+    "risk-100",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +91,7 @@ def tables(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[Ta
         if metrics["spread"]:
             found += [_spread(metrics, of)] if name == sets[0] else []
         elif len(of) > 1:
-            title = f"condition: {_title(of[0], '')}"
-            found += [row(metric, title, "condition", of) for metric in _condition_metrics(of, main)]
+            found.append(_by_condition(of, strategies, units, _condition_metrics(of, main, chosen), coverage))
         elif name == sets[0]:
             found.append(Table(_title(of[0]), strategies, _metric_columns(of[0], units, main, chosen), coverage))
     if len(sets) == len(whole) > 1:
@@ -150,9 +160,8 @@ def _shown_metrics(group: Group, units: Mapping[str, str], main: str, chosen: Se
     found = []
     for name in units:
         values = _values(group, name)
-        duplicate = not chosen and name in _UNLESS_AS_ACCURACY and values == _values(group, "accuracy")
         zero = (name in _UNLESS_ZERO or units[name] != "share") and not any(values)
-        shown = name in chosen if chosen else name not in _IF_ASKED and not zero and not duplicate
+        shown = name in chosen if chosen else name not in _IF_ASKED and not zero
         if name == main or (shown and _any(group, name)):
             found.append(name)
     return found
@@ -164,10 +173,31 @@ def _outcomes(groups: Sequence[Group], main: str) -> list[str]:
     return [main, *(name for name in others if any(_any(group, name) for group in groups))]
 
 
-def _condition_metrics(groups: Sequence[Group], main: str) -> list[str]:
-    """Return the metrics that have a table by condition."""
-    names = dict.fromkeys((*_outcomes(groups, main), *_BY_CONDITION))
+def _condition_metrics(groups: Sequence[Group], main: str, chosen: Sequence[str]) -> list[str]:
+    """Return the metrics that have a column in the table of conditions."""
+    names = dict.fromkeys((main, *(chosen or _BY_CONDITION), "attack-success"))
     return [name for name in names if any(_any(group, name) for group in groups)]
+
+
+def _by_condition(
+    groups: Sequence[Group],
+    strategies: Sequence[str],
+    units: Mapping[str, str],
+    names: Sequence[str],
+    coverage: Mapping[str, str],
+) -> Table:
+    """Return the table of the metrics of each strategy under each condition."""
+    width = max(map(len, strategies))
+    rows = {f"{name:{width}}  {one['condition']}": (name, one) for name in strategies for one in groups}
+    part = {label: coverage[name] for label, (name, _) in rows.items() if name in coverage}
+
+    def column(metric: str) -> Column:
+        return _with_unit(metric, units[metric]), lambda label: _cell(rows[label][1], metric, units[metric])(
+            rows[label][0]
+        )
+
+    head = f"{'strategy':{width}}  condition"
+    return Table(_title(groups[0], ""), list(rows), [column(name) for name in names], part, head)
 
 
 def _any(group: Group, metric: str) -> bool:
@@ -211,7 +241,7 @@ def legend(metrics: Mapping[str, Any], *, chosen: Sequence[str] = ()) -> list[st
     """Return the notes below the tables: intervals, marks, and strategies with missing or failed answers."""
     group, main = metrics["groups"][0], metrics["metric"]
     conditions = [one for one in metrics["groups"] if (one["set"], one["view"]) == (group["set"], None)]
-    names, lines = _condition_metrics(conditions, main), ["Means over the questions."]
+    names, lines = _condition_metrics(conditions, main, chosen), ["Means over the questions."]
     if len(conditions) == 1:
         names = _shown_metrics(group, {metric["name"]: metric["unit"] for metric in metrics["metrics"]}, main, chosen)
         if any(measured[main]["low"] is not None for measured in group["strategies"].values()):

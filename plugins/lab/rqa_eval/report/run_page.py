@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from .overview import explained, metrics_of, overalls, tables
 from .page import asset, escape, page, section, table
 from .pareto import Plot, Point
+from .planted import pictures
 from .question_data import questions
 from .robustness import card_tables
 from .runs import Group, Run
@@ -27,8 +28,10 @@ def _body(runs: Sequence[Run]) -> Iterator[str]:
     yield from _costs(runs)
     if breakdowns:
         yield section("slices", "By set and by slice", *map(table, breakdowns))
-    if cards := card_tables(runs):
-        yield section("robustness", "Robustness", *map(table, cards))
+    drawn = [picture for run in runs for picture in pictures(run)]
+    cards = card_tables(runs)
+    if drawn or cards:
+        yield section("robustness", "Robustness", *drawn, *map(table, cards))
     yield section("questions", "Questions", asset("questions.html"))
     size = 0
     for part in questions(runs):

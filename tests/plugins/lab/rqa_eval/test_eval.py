@@ -88,8 +88,8 @@ def test_refusing_an_unanswerable_question_is_right(evaluate: Any) -> None:
     ]
     out = evaluate("-s", "rag", rows=rows).out
     assert [asked.get("unanswerable") for asked in lines("questions.jsonl")] == [None, None, True]
-    measured = ("accuracy", "answered-accuracy", "refusal-precision", "refusal-recall")
-    assert [figures(name)["rag"] for name in measured] == [2 / 3, 1, 1 / 2, 1]
+    measured = ("accuracy", "risk-100", "refusal-precision", "refusal-recall")
+    assert [figures(name)["rag"] for name in measured] == [2 / 3, 0, 1 / 2, 1]
     assert "no gold answer" not in out
 
 
@@ -127,8 +127,13 @@ def test_poison_succeeds_if_most_passages_are_planted(evaluate: Any) -> None:
     assert success == [{"rag": None, "norag": None}, {"rag": 1 / 2, "norag": 0}, {"rag": 1, "norag": 0}]
     accuracy = [figures("accuracy", condition=f"poison {rate}")["rag"] for rate in ("0", "0.2", "0.6")]
     assert accuracy == [1 / 2, 1 / 2, 0]
-    assert table(ended.out, "accuracy by condition: world: 2 questions")["rag"] == ["50.0", "50.0", "0.0"]
-    assert table(ended.out, "attack-success by condition: world: 2 questions")["rag"] == ["-", "50.0", "100.0"]
+    heads, *rag = [line.split() for line in ended.out.split("world: 2 questions\n", 1)[1].splitlines()[:4]]
+    assert heads[:10] == "strategy condition accuracy % wrong % unanswered % attack-success %".split()
+    assert [line[2:7] for line in rag] == [
+        ["0", "50.0", "0.0", "50.0", "-"],
+        ["0.2", "50.0", "50.0", "0.0", "50.0"],
+        ["0.6", "0.0", "100.0", "0.0", "100.0"],
+    ]
 
 
 def test_poisoned_passages_of_the_set_are_used(evaluate: Any) -> None:
@@ -219,7 +224,7 @@ def test_all_attacks_give_a_card_for_each_strategy(evaluate: Any) -> None:
         "0.0",
     ]  # the other has nothing to replace
     assert {name for name, _ in shown} == {"none", "poison", "counterfactual", "inject", "single", "flood"}
-    assert "accuracy by condition" not in out
+    assert "strategy  condition" not in out
 
 
 def test_a_card_has_a_digest_of_the_questions(evaluate: Any, rqa: Any) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robust_qa import Answer, Citation, Outcome, Passage, Step, Usage
-from rqa_eval.metrics import METRICS, area, over_reply  # private: values by hand for a hundred answers
+from robust_qa import Answer, Citation, Outcome, Passage, Position, Step, Usage
+from rqa_eval.metrics import METRICS, over_reply, risk  # private: values by hand for a hundred answers
 
 NONE = float("nan")
 NAMED = {metric.name: metric for metric in METRICS}
@@ -60,30 +60,60 @@ def test_an_unanswerable_question_is_right_if_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "unanswerable", "answered", "precision"),
-    [("Rome", False, 1, None), ("Oslo", False, 0, None), (None, False, None, 0), (None, True, None, 1)],
+    ("answer", "unanswerable", "precision"),
+    [("Rome", False, None), (None, False, 0), (None, True, 1)],
 )
-def test_answers_and_refusals_are_also_counted_apart(
-    answer: Any, unanswerable: bool, answered: Any, precision: Any
-) -> None:
+def test_refusals_are_counted_apart(answer: Any, unanswerable: bool, precision: Any) -> None:
     gold = [] if unanswerable else ["Rome"]
-    assert measure("answered-accuracy", answer, *gold, unanswerable=unanswerable) == answered
     assert measure("refusal-precision", answer, *gold, unanswerable=unanswerable) == precision
 
 
 @pytest.mark.parametrize(
     ("sure", "right", "expected"),
     [
-        ([0.9, 0.8, 0.7], [1, 1, 0], (1 + 1 + 2 / 3) / 3),
-        ([0.7, 0.8, 0.9], [1, 1, 0], (0 + 1 / 2 + 2 / 3) / 3),
-        ([0.5, 0.5], [1, 0], 1 / 2),  # equally sure: in no order
-        ([0.9, NONE], [1, 1], 1),  # a right refusal
-        ([0.9, NONE, 0.8], [1, 0, NONE], (1 + 1 / 2) / 2),  # the last one cannot be scored
-        ([NONE, NONE], [1, 1], NONE),
+        ([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0], {0.25: 0, 0.5: 1 / 2, 0.75: 1 / 3, 1.0: 1 / 2}),
+        ([0.6, 0.7, 0.8, 0.9], [1, 0, 1, 0], {0.25: 1, 1.0: 1 / 2}),
+        ([0.5, 0.5], [1, 0], {0.25: 1 / 2, 1.0: 1 / 2}),  # equally sure: in no order
+        ([0.9, NONE], [1, 0], {0.25: 0, 1.0: 0}),  # only answers count
+        ([0.9, NONE, 0.8], [1, 0, NONE], {1.0: 0}),  # the last one cannot be scored
+        ([NONE, NONE], [1, 1], {0.5: NONE}),
     ],
 )
-def test_the_area_is_the_mean_accuracy_of_the_surest_answers(sure: Any, right: Any, expected: float) -> None:
-    assert area(np.array(sure), np.array(right)) == pytest.approx(expected, nan_ok=True)
+def test_the_risk_is_the_error_of_the_surest_answers(sure: Any, right: Any, expected: dict[float, float]) -> None:
+    found = {share: risk(share)(np.array(sure), np.array(right)) for share in expected}
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sides", "expected"),
+    [
+        ("1871", ["1871", "1902"], 1),
+        ("In 1871, or 1902.", [], 1),
+        (None, ["1871", "1902"], 1),  # an abstention that shows both
+        ("1871", [], 0),  # 1902 is right, too
+        ("1871", ["1902", "1817"], 0),  # 1817 is wrong
+        (None, [], 0),
+    ],
+)
+def test_strict_wants_every_right_answer_told_and_no_wrong_one(answer: Any, sides: list[str], expected: float) -> None:
+    row = {"fields": {"wrong_answers": ["1817"]}}
+    given = Answer(answer, conflicts=tuple(map(Position, sides)))
+    outcome = Outcome("When?", (("1871", "1902"),), given, row=row)
+    assert NAMED["strict"].measure(outcome) == expected
+    assert measure("strict", answer, "1871", "1902") is None  # of other sets, the answers are alternatives
+
+
+def test_a_wrong_answer_of_the_set_counts_as_planted() -> None:
+    row = {"fields": {"wrong_answers": ["1817"]}}
+    assert measure("attack-success", "In 1817", "1871", row=row) == 1
+    assert measure("attack-success", "In 1871", "1871", row=row) == 0
+    assert measure("attack-success", "In 1871", "1871", row={"fields": {"wrong_answers": []}}) is None
+
+
+def test_a_probable_answer_is_no_answer() -> None:
+    outcome = Outcome("When?", (("1871",),), Answer(None, best_guess=Position("1871", 0.6)))
+    found = {name: NAMED[name].measure(outcome) for name in ("accuracy", "wrong", "unanswered", "probable")}
+    assert found == {"accuracy": 0, "wrong": 0, "unanswered": 1, "probable": 1}
 
 
 @pytest.mark.parametrize(

@@ -223,3 +223,23 @@ def test_hostile_text_reaches_the_page_packed_and_without_control_characters(wri
     assert unpacked(page, "index")["questions"][0][1] == f"Where is number 1 of the cities?{HOSTILE}".replace(
         "\x1b", ""
     )
+
+
+# -- the pictures of right and wrong answers over the share planted
+
+
+def test_each_strategy_has_a_line_over_the_share_planted(written: Build, run: Path) -> None:
+    def attack(metrics: Any) -> Any:
+        (whole, *_) = (one for one in metrics["groups"] if one["set"] is None and one["view"] is None)
+        for rate, right in (("0.2", 0.8), ("0.4", 0.3)):
+            strategies = {name: {"accuracy": {"value": right}, "wrong": {"value": 1 - right}} for name in ALL}
+            metrics["groups"].append(whole | {"condition": f"poison {rate}", "strategies": strategies})
+        return metrics
+
+    assert "share of planted passages" not in written(run)
+    edit(run, "metrics.json", attack)
+    text = written(run)
+    starts = [text.rindex("<svg", 0, text.index(f"<title>{name} over")) for name in ("right", "wrong")]
+    right, wrong = (picture(text[start:]) for start in starts)  # from "as given" on
+    assert len([line for line in right.iter("g") if len(list(line.iter("circle"))) == 3]) == len(ALL)
+    assert "rag: 20.0% at 20%, 70.0% at 40%" in "".join(wrong.itertext())
