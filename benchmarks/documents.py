@@ -49,7 +49,7 @@ def answer(folder: Path, lines: Sequence[Sequence[str]], options: Sequence[str],
             asked.write_text("".join(own), encoding="utf-8")
             command = [*RQA, "batch", str(asked), *options, "-o", str(out)]
             if readers:
-                command += ["-O", f"reader.embedded.model={json.dumps(str(readers[number]))}"]
+                command += ["-O", f"reader.embedded.model={readers[number]}"]
             subprocess.run(command, env=environment, check=True)
             rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
             pairs += [
@@ -65,6 +65,25 @@ def shown(question: DocumentQuestion, row: dict[str, Any], k: int) -> bool:
     sides = [cited for side in row.get("conflicts", []) for cited in side["citations"]]
     cited = row.get("citations") or sides
     return any(question.held_by(each["quote"]) for each in [*cited, *row.get("closest", [])][:k])
+
+
+def outcomes(question: DocumentQuestion, row: dict[str, Any]) -> dict[str, bool]:
+    """Return what is compared with another run."""
+    given = row.get("answer")
+    return {
+        **{f"shown@{k}": shown(question, row, k) for k in (1, 3)},
+        "asserted": given is not None,
+        "right and asserted": given is not None and question.right(given),
+    }
+
+
+def compare(after: Sequence[dict[str, bool]], before: Sequence[dict[str, bool]]) -> None:
+    """Print paired differences of two runs with intervals (95 %, from 10,000 resamples of the questions)."""
+    rng = np.random.default_rng(0)
+    for name in after[0]:
+        gaps = np.array([float(new[name]) - old[name] for new, old in zip(after, before, strict=True)])
+        low, high = np.quantile([rng.choice(gaps, len(gaps)).mean() for _ in range(10_000)], [0.025, 0.975])
+        print(f"  {name}: {gaps.mean():+.3f} ({low:+.3f} to {high:+.3f})")
 
 
 def interval(right: int, n: int) -> str:
@@ -92,6 +111,7 @@ def report(name: str, pairs: Sequence[Pair]) -> None:
     for form, given in (("asserted", asserted), ("probable", guesses)):
         right = sum(question.right(text) for question, text in given)
         print(f"  {form} {interval(len(given), len(pairs))}, right of these {interval(right, len(given))}")
+    print(f"  sides shown {interval(sum(bool(row.get('conflicts')) for _, _, row in pairs), len(pairs))}")
     print(f"  refused {interval(sum(row.get('answer') is None for row in unable), len(unable))}")
 
 
@@ -120,6 +140,8 @@ def main() -> None:
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--cross-fit", type=Path, metavar="READER")
     parser.add_argument("--by", default="kind", help="the field of questions.jsonl for the figures of parts")
+    parser.add_argument("--out", type=Path, help="write what became of each question to this file")
+    parser.add_argument("--before", type=Path, help="a file that --out wrote, to compare with")
     given = parser.parse_args()
     asked = {
         folder: (folder / "questions.jsonl").read_text("utf-8").splitlines(keepends=True) for folder in given.folders
@@ -137,6 +159,11 @@ def main() -> None:
         pairs += answer(folder, chosen, options, readers)
     report("all", pairs)
     reliability(pairs)
+    found = [outcomes(question, row) for _, question, row in pairs]
+    if given.before:
+        compare(found, json.loads(given.before.read_text("utf-8")))
+    if given.out:
+        given.out.write_text(json.dumps(found), "utf-8")
     named = defaultdict(list)
     for pair in pairs:
         named[json.loads(pair[0]).get(given.by, "")].append(pair)

@@ -184,14 +184,13 @@ def fit(
     relevance = _relevance([groups, *others])
     lower, upper = _thresholds(groups, relevance)
     settings = msgspec.structs.replace(engine.settings, relevance=relevance, lower=lower, upper=upper)
-    fitted = [(Refitted(own, settings), asked) for own, asked in parts]
+    chosen = [each for own, asked in parts for each in _chosen(Refitted(own, settings), asked)]
     settings = msgspec.structs.replace(
         settings,
-        answer=logistic(*_columns(sample for part in fitted for sample in _answers(*part))),
-        sentence=logistic(*_columns(sample for part in fitted for sample in _sentences(*part))),
+        answer=logistic(*_columns(sample for one, _ in chosen for sample in _answers(one, settings))),
+        sentence=logistic(*_columns(_sentences(chosen))),
     )
-    confidences = [each for own, asked in parts for each in _confidences(Refitted(own, settings), asked)]
-    return msgspec.structs.replace(settings, threshold=_threshold(confidences))
+    return msgspec.structs.replace(settings, threshold=_threshold([*_confidences(chosen, settings)]))
 
 
 class Refitted:
@@ -250,22 +249,22 @@ def _columns(samples: Iterable[Sample]) -> tuple[Floats, Floats]:
     return np.array(features), np.array(labels)
 
 
-def _answers(engine: Marking, asked: Sequence[Asked]) -> Iterator[Sample]:
-    """Yield for each source of each question the features of its answer, and whether it is right."""
-    for one in asked:
-        for choice in choose_each(one.evidence, engine.settings):
-            right = one.holds[choice.spans[0].passage] and one.rightness(answer(one, choice)) >= _RIGHT
-            yield (1.0, choice.odds), float(right)
+def _answers(one: Asked, settings: Settings) -> Iterator[Sample]:
+    """Yield for each source of a question the features of its answer, and whether it is right."""
+    for choice in choose_each(one.evidence, settings):
+        right = one.holds[choice.spans[0].passage] and one.rightness(answer(one, choice)) >= _RIGHT
+        yield (1.0, choice.odds), float(right)
 
 
-def _sentences(engine: Marking, asked: Sequence[Asked]) -> Iterator[Sample]:
+def _sentences(chosen: Iterable[tuple[Asked, list[Part]]]) -> Iterator[Sample]:
     """Yield the features of each question's first quote, and whether its sentence has the answer."""
-    for one, chosen in _chosen(engine, asked):
-        if chosen:
-            yield (1.0, *sentence_features(chosen)[0]), float(_tells(one, chosen[0]))
+    for one, parts in chosen:
+        if parts:
+            yield (1.0, *sentence_features(parts)[0]), float(_tells(one, parts[0]))
 
 
 def _chosen(engine: Marking, asked: Sequence[Asked]) -> Iterator[tuple[Asked, list[Part]]]:
+    """Yield each question with the parts that its quotes are of."""
     for one, parts in zip(asked, find_parts(engine, [one.evidence for one in asked]), strict=True):
         yield one, distinct(parts, one.evidence.passages)
 
@@ -278,12 +277,11 @@ def _tells(one: Asked, part: Part) -> bool:
     return one.tells(text[first:last])
 
 
-def _confidences(engine: Marking, asked: Sequence[Asked]) -> Iterator[float]:
+def _confidences(chosen: Iterable[tuple[Asked, list[Part]]], settings: Settings) -> Iterator[float]:
     """Yield the greater confidence of the likeliest short answer and of the first quote's sentence."""
-    settings = engine.settings
-    for one, chosen in _chosen(engine, asked):
+    for one, parts in chosen:
         score = max((each.confidence(settings) for each in choose_each(one.evidence, settings)), default=0.0)
-        told = quotes(chosen, one.evidence.passages, settings)
+        told = quotes(parts, one.evidence.passages, settings)
         yield max(score, told[0].score or 0.0 if told else 0.0)
 
 
