@@ -250,7 +250,7 @@ class Answer:
     - `details`: JSON-ready data of the strategy.
     - `closest`: quotes of the passages closest to the question, best first, without those cited. If a strategy gives
       none, the host quotes what it retrieved, unless a language model answered.
-    - `withstands`: how many planted passages cannot change the answer, if the strategy proves that.
+    - `withstands`: how many forged sources cannot change the answer, if the strategy proves that.
     - `best_guess`: the likeliest answer, if the strategy abstains because it is not sure enough of one.
 
     The host sets the fields from `question` on.

@@ -55,4 +55,4 @@ class Consensus:
         election = elect(ballots, options.lead)
         if not election.is_clear:
             return undecided(heard, election)
-        return accepted(heard, election, withstands(ballots, options.lead), len(passages))
+        return accepted(heard, election, withstands(ballots, options.lead))

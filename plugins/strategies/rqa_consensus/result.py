@@ -11,24 +11,29 @@ from .voices import Statement, Voice
 from .vote import SILENT, Election, consistent_sets, weights_of
 
 _MOST_SIDES = 4
+_NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
 _SURE = 0.5  # confidence from which a single passage is worth showing as another side
 
 
-def accepted(voices: Sequence[Voice], election: Election, withstands: int, passages: int) -> Answer:
+def accepted(voices: Sequence[Voice], election: Election, withstands: int) -> Answer:
     """Return the chosen answer, with the other sides if they have more than one voice or are likely right."""
     total = sum(voice.weight for voice in voices)
     best, *others = _sides(voices, election, total)
     against = [side for side, members in others if len(members) > 1 or members[0].statements[0].sureness >= _SURE]
-    plural = "passage" if passages == 1 else "passages"
     return Answer(
         best[0].text,
         best[0].confidence,
         best[0].citations,
         (best[0], *against) if against else (),
-        reason=f"Holds against {withstands} of {passages} planted {plural}." if withstands else "",
+        reason=_certificate(withstands, len(voices)) if withstands else "",
         details=_details(voices, election, total),
         withstands=withstands,
     )
+
+
+def _certificate(withstands: int, sources: int) -> str:
+    forged, all_of_them = (_NUMBERS[n] if n < len(_NUMBERS) else str(n) for n in (withstands, sources))
+    return f"This would still stand if any {forged} of these {all_of_them} sources were forged."
 
 
 def undecided(voices: Sequence[Voice], election: Election) -> Answer:
