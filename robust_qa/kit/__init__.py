@@ -44,7 +44,17 @@ from .replies import (
 )
 from .stores import DocumentFields, JsonReply, JsonServer
 from .terms import STOPWORDS, content_terms, term_spans
-from .text import answer_key, contains_answer, gold_facts, normalise, sentences, superscript, with_title, words
+from .text import (
+    answer_key,
+    contains_answer,
+    gold_facts,
+    near_copies,
+    normalise,
+    sentences,
+    superscript,
+    with_title,
+    words,
+)
 from .warnings import PLAIN_TEXT, warn
 
 __all__ = [
@@ -103,6 +113,7 @@ __all__ = [
     "load_prompts",
     "may_agree",
     "named_documents",
+    "near_copies",
     "normalise",
     "numbers_of",
     "object_of",

@@ -6,8 +6,10 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
+_COPY = 0.8  # least share of common triples of words
 _ABBREVIATIONS = frozenset(
     """mr messrs mrs mme mlle ms dr prof st sr jr rev hon gen col capt maj adm cmdr lt sgt cpl pvt gov sen rep pres no
     nos vol vols fig figs eq sec ch pp ed eds vs etc approx ca cf al dept est inc ltd co corp univ jan feb mar apr jun
@@ -102,6 +104,19 @@ def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: i
 def words(text: str) -> list[str]:
     """Return the words of `text` in lower case, with inner apostrophes and hyphens."""
     return [word.lower() for word in _WORD.findall(text)]
+
+
+def near_copies(one: str, other: str) -> bool:
+    """Return whether two texts have nearly the same words: 0.8 of their triples of words are in both."""
+    triples, others = _triples(one), _triples(other)
+    common = len(triples & others)
+    return common > 0 and common >= _COPY * (len(triples) + len(others) - common)
+
+
+@lru_cache(maxsize=256)  # a passage is compared with several others
+def _triples(text: str) -> frozenset[tuple[str, ...]]:
+    found = words(text)
+    return frozenset(tuple(found[n : n + 3]) for n in range(max(1, len(found) - 2)) if found)
 
 
 def with_title(title: str | None, text: str) -> str:

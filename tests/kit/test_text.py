@@ -6,6 +6,7 @@ from robust_qa.kit import (
     answer_key,
     contains_answer,
     gold_facts,
+    near_copies,
     normalise,
     printable,
     sentences,
@@ -133,3 +134,21 @@ def test_printable_takes_out_what_steers_a_terminal() -> None:
 )
 def test_nothing_that_steers_is_printable(first: int, last: int) -> None:
     assert printable("a" + "".join(map(chr, range(first, last + 1))) + "b") == "ab"
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("THE bridge was built in 1902 by the harbour board, and the board still owns it today", True),
+        ("The bridge was built in 1902 by the harbour board, and the board still owns it today. Page 3", True),
+        ("The bridge was built in 1911 by the town council, and the board still owns it today.", False),
+        ("", False),
+    ],
+)
+def test_near_copies_differ_in_few_words(other: str, expected: bool) -> None:
+    text = "The bridge was built in 1902 by the harbour board, and the board still owns it today."
+    assert near_copies(text, other) == near_copies(other, text) == expected
+
+
+def test_texts_without_words_are_no_copies() -> None:
+    assert not near_copies("", "")

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from robust_qa import Citation, Passage, Reading, Toolbox
-from robust_qa.kit import ask_each, cite, words
+from robust_qa.kit import ask_each, cite, near_copies
 
 from .agreement import Checked, Verdict, question_of, value_of
 
 _JOINS = 0.015  # probability of a reading that joins a side; chosen on examples/harbour
-_COPY = 0.8  # share of common triples of words from which two passages are copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +76,4 @@ def _is_copy(one: Passage, other: Passage) -> bool:
     """Return whether both are of one document or have nearly the same words."""
     if (one.source, one.title) == (other.source, other.title) != ("", ""):
         return True
-    triples, others = _triples(one.text), _triples(other.text)
-    return len(triples & others) >= _COPY * len(triples | others)
-
-
-def _triples(text: str) -> set[tuple[str, ...]]:
-    found = words(text)
-    return {tuple(found[n : n + 3]) for n in range(max(1, len(found) - 2))}
+    return near_copies(one.text, other.text)

@@ -8,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from robust_qa import Passage
-from robust_qa.kit import content_terms, sentences, visible
+from robust_qa.kit import content_terms, near_copies, sentences, visible
 
-_ALIKE = 0.8  # share of common triples of words from which two passages are copies
 _NAMED = 3  # copies whose source is named
 
 
@@ -29,11 +28,6 @@ class _Kept:
         return visible(self.passage.text)
 
     @cached_property
-    def triples(self) -> set[tuple[str, ...]]:
-        words = self.text.split()
-        return {tuple(words[start : start + 3]) for start in range(len(words) - 2)}
-
-    @cached_property
     def sentences(self) -> set[str]:
         return {visible(self.passage.text[start:end]) for start, end in sentences(self.passage.text)}
 
@@ -42,8 +36,7 @@ class _Kept:
             return False
         if self.text == other.text:
             return True
-        common = len(self.triples & other.triples)
-        if common < _ALIKE * (len(self.triples) + len(other.triples) - common) or not common:
+        if not near_copies(self.passage.text, other.passage.text):
             return False
         return asked.isdisjoint(content_terms("\n".join(self.sentences ^ other.sentences)))
 
