@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,8 +68,16 @@ def _output_options(*formats: str) -> Callable[[Callable[..., None]], Callable[.
     epilog="Examples: rqa report runs/popqa\n\nrqa report runs/small runs/large -o report.html",
 )
 @click.argument("folders", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--max-size",
+    metavar="MB",
+    type=FiniteFloat(0),
+    default=2.0,
+    show_default=True,
+    help="Size of the HTML report. Beyond it, questions are left out. 0: no limit.",
+)
 @_output_options("terminal", "markdown", "csv", "html", "json")
-def report(folders: tuple[Path, ...], form: str | None, out: Path | None) -> None:
+def report(folders: tuple[Path, ...], form: str | None, out: Path | None, max_size: float) -> None:
     """Show the results of evaluation runs, with the strategies side by side.
 
     RUN is a folder that `rqa eval` wrote. The HTML report is one file that works offline. It shows accuracy against
@@ -88,7 +97,7 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None) -> Non
         "terminal": lambda: terminal_text([*tables(runs), *card_tables(runs)], out),
         "markdown": lambda: [exports.markdown([*tables(runs), *card_tables(runs)])],
         "csv": lambda: [exports.comma_separated(runs)],
-        "html": lambda: run_page(runs),
+        "html": lambda: run_page(runs, max_size * 1e6 or math.inf),
         "json": lambda: [exports.as_json(runs)],
     }
     _write(shown[form](), out)

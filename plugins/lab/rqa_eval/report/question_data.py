@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import gzip
+import math
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,13 +22,15 @@ _CHUNK = 50  # questions in a compressed chunk
 _MAX_TEXT = 4000  # characters of a text
 
 _Member = tuple[int, str]  # index of a run, strategy
+_Place = dict[int, int]  # row number by index of a run
 _FIELDS = ("reason", "confidence", "citations", "conflicts", "usage", "seconds", "trace", "error")
 
 
-def questions(runs: Sequence[Run]) -> Iterator[str]:
+def questions(runs: Sequence[Run], size: float) -> Iterator[str]:
     """Yield the data of the questions as inert script elements. Runs with the same question share an entry.
 
     The strategies of all runs are the members of the page. The index has the answer and the mark of each member.
+    The data of more than `size` characters lacks questions, and says so.
     """
     members = [(n, name) for n, run in enumerate(runs) for name in run.answered]
     groups: dict[str, int] = {}
@@ -34,10 +38,11 @@ def questions(runs: Sequence[Run]) -> Iterator[str]:
     with ExitStack() as stack:
         rows_of = [stack.enter_context(Rows(run)) for run in runs]
         places = _places(rows_of)
-        for first in range(0, len(places), _CHUNK):
+        kept = _kept(runs, members, rows_of, places, size)
+        for first in range(0, len(kept), _CHUNK):
             details = []
-            for place in places[first : first + _CHUNK]:
-                found = {run: rows_of[run][number] for run, number in place.items()}
+            for place in kept[first : first + _CHUNK]:
+                found = _found(rows_of, places[place])
                 index.append(_entry(runs, members, found, groups))
                 details.append(_details(runs, members, found))
             yield _compressed(f"chunk{first // _CHUNK}", details)
@@ -47,11 +52,43 @@ def questions(runs: Sequence[Run]) -> Iterator[str]:
         "groups": list(groups),
         "chunk": _CHUNK,
         "questions": index,
+        "numbers": [place + 1 for place in kept],
+        "left": f"{len(kept):,} of {len(places):,} questions are here: first those that failed, then those on which "
+        "strategies differ, then others at random. All are in questions.jsonl and answers, in the folder of the run. "
+        "`rqa report` with --max-size 0 writes a page of all."
+        if len(kept) < len(places)
+        else "",
     }
     yield _compressed("index", about)
 
 
-def _places(rows_of: Sequence[Rows]) -> list[dict[int, int]]:
+def _kept(
+    runs: Sequence[Run], members: Sequence[_Member], rows_of: Sequence[Rows], places: Sequence[_Place], size: float
+) -> Sequence[int]:
+    """Return the questions whose data fits into `size` characters, those first that a reader will look for."""
+    if size == math.inf:
+        return range(len(places))
+
+    def rank(place: int) -> tuple[int, int]:
+        marks = set(_entry(runs, members, _found(rows_of, places[place]), {})[4])
+        notable = ("failed" in marks, len(marks) > 1, marks != {1}, True)
+        return notable.index(True), zlib.crc32(str(place).encode())
+
+    kept = []
+    for place in sorted(range(len(places)), key=rank):
+        found = _found(rows_of, places[place])
+        size -= len(_compressed("", [_entry(runs, members, found, {}), _details(runs, members, found)]))
+        if size < 0:
+            break
+        kept.append(place)
+    return sorted(kept)
+
+
+def _found(rows_of: Sequence[Rows], place: _Place) -> dict[int, Row]:
+    return {run: rows_of[run][number] for run, number in place.items()}
+
+
+def _places(rows_of: Sequence[Rows]) -> list[_Place]:
     """Return for each question its row number in each run."""
     found: dict[tuple[str | int, ...], dict[int, int]] = {}
     for run, rows in enumerate(rows_of):

@@ -12,17 +12,31 @@ from .question_data import questions
 from .robustness import card_tables
 from .runs import Group, Run
 
+_FRAME = 50_000  # bytes of styles and scripts, with some to spare
 _COSTS = ("tokens", "calls", "seconds")  # the first with a value above 0 is drawn
 
 
-def run_page(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the parts of the page. The traces of the questions are never all in memory."""
+def run_page(runs: Sequence[Run], size: float) -> Iterator[str]:
+    """Yield the parts of the page, of about `size` bytes at most. The traces of the questions are never all in memory.
+
+    The tables are always whole. Questions that do not fit are left out.
+    """
     names = ", ".join(run.name for run in runs)
     began = ", ".join(dict.fromkeys(run.plan.began[:10] for run in runs if run.plan.began))
-    yield from page(f"rqa report: {names}", escape(began and f"Started {began}"), _body(runs), ["questions.js"])
+    yield from page(f"rqa report: {names}", escape(began and f"Started {began}"), _body(runs, size), ["questions.js"])
 
 
-def _body(runs: Sequence[Run]) -> Iterator[str]:
+def _body(runs: Sequence[Run], size: float) -> Iterator[str]:
+    above = "".join(_tables(runs))
+    yield above
+    taken = 0
+    for part in questions(runs, size - _FRAME - len(above.encode())):
+        taken += len(part)
+        yield part
+    yield f'<footer class="faint">Compressed questions: {max(taken / 1e6, 0.1):,.1f} MB.</footer>\n'
+
+
+def _tables(runs: Sequence[Run]) -> Iterator[str]:
     overview, *breakdowns = tables(runs)
     yield section("strategies", "Strategies", table(overview))
     yield from _costs(runs)
@@ -33,11 +47,6 @@ def _body(runs: Sequence[Run]) -> Iterator[str]:
     if drawn or cards:
         yield section("robustness", "Robustness", *drawn, *map(table, cards))
     yield section("questions", "Questions", asset("questions.html"))
-    size = 0
-    for part in questions(runs):
-        size += len(part)
-        yield part
-    yield f'<footer class="faint">Compressed questions: {max(size / 1e6, 0.1):,.1f} MB.</footer>\n'
 
 
 def _costs(runs: Sequence[Run]) -> Iterator[str]:

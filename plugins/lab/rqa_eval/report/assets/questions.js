@@ -32,7 +32,7 @@
   const index = await unpack("index");
   const { members, groups } = index;
   const questions = index.questions.map(([id, text, gold, inside, marks, answers], at) => (
-    { at, id, text, gold, inside: new Set(inside), marks, answers }));
+    { at, number: index.numbers[at], id, text, gold, inside: new Set(inside), marks, answers }));
 
   const KINDS = { right: "✓", partly: "◐", wrong: "✗", unanswered: "–", failed: "!", undefined: "?", absent: "·" };
   function kind(mark) {
@@ -62,7 +62,7 @@
     const [test, group, right, wrong] = [TESTS[chosen("which")], chosen("group"), chosen("right"), chosen("wrong")];
     if (words.length && !number) haystacks ??= questions.map(texts);
     return questions.filter((question) => {
-      if (number) return question.at === Number(number[1]) - 1;
+      if (number) return question.number === Number(number[1]);
       const kinds = question.marks.map(kind);
       return test(kinds.filter((one) => one !== "absent"))
         && (group === "" || question.inside.has(Number(group)))
@@ -100,9 +100,9 @@
         make("span", { class: "hidden" }, ` ${what}. `));
       return one;
     }));
-    const title = make("span", {}, make("span", { class: "number" }, `#${question.at + 1}`),
+    const title = make("span", {}, make("span", { class: "number" }, `#${question.number}`),
       make("bdi", { dir: "auto" }, question.text));
-    const details = make("details", { id: `q${question.at + 1}` }, make("summary", {}, title, marks));
+    const details = make("details", { id: `q${question.number}` }, make("summary", {}, title, marks));
     details.addEventListener("toggle", () => {
       if (details.open && details.children.length === 1) open(question, details);
     });
@@ -226,7 +226,7 @@
   }
   addEventListener("hashchange", follow);
   document.getElementById("controls").hidden = false;
-  document.getElementById("legend").textContent = `✓ right, ◐ partly, ✗ wrong, – no answer, ! failed, ? not scored, · not asked. Order: ${members.join(", ")}`;
+  document.getElementById("legend").textContent = `✓ right, ◐ partly, ✗ wrong, – no answer, ! failed, ? not scored, · not asked. Order: ${members.join(", ")}. ${index.left}`;
   follow();
 })().catch((error) => {
   document.getElementById("status").textContent = `Cannot show the questions: ${error.message}`;

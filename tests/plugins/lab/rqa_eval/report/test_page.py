@@ -128,6 +128,21 @@ def test_the_index_has_every_question_with_marks_and_answers(written: Build, run
     assert answers[1:] == ["In France.", None]
 
 
+def test_a_page_that_would_be_too_large_keeps_failures_first_and_says_what_it_lacks(rqa: Any, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "large", rows=400)
+    fails = 777
+    edit(run, "answers/usc.jsonl", lambda lines: [line for line in lines if line["row"] == fails])
+    text = rqa("report", run, "--to", "html", "--max-size", "0.1").out
+    index = unpacked(Page(text), "index")
+    assert len(text) < 100_000 and fails in index["numbers"] and 1 < len(index["questions"]) < 800
+    assert f"{len(index['questions'])} of 800 questions are here" in index["left"]
+    identities = [f"rivers-{n - 400}" if n > 400 else f"cities-{n}" for n in index["numbers"]]
+    assert [question[0] for question in index["questions"]] == identities
+
+    whole = unpacked(Page(rqa("report", run, "--to", "html", "--max-size", "0").out), "index")
+    assert (whole["numbers"], whole["left"]) == (list(range(1, 801)), "")
+
+
 def test_accuracy_says_what_is_right_whatever_metric_the_run_shows(written: Build, run: Path) -> None:
     marks = [question[4] for question in unpacked(Page(written(run)), "index")["questions"]]
     edit(run, "metrics.json", lambda metrics: metrics | {"metric": "refusal"})
