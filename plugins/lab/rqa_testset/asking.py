@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,12 @@ from robust_qa.kit import contains_words, final_reply, load_prompts, one_line, p
 from .questions import Row
 
 _AT_ONCE = 8
+# Nobody who has not seen the document asks like this.
+_POINTS = re.compile(
+    r"\b(?:this|given|provided|above|according to the) (?:document|passage|text|section|page|table|article)\b"
+    r"|\b(?:section|chapter|table|figure) \d",
+    re.IGNORECASE,
+)
 _NEAR = 3  # passages that a twin is checked against, besides its own
 
 
@@ -46,13 +53,15 @@ async def _written(passage: Passage, passages: Sequence[Passage], toolbox: Toolb
     prompt = load_prompts(Path(__file__).with_name("prompts"))["ask"]
     reply = final_reply(await toolbox.generate(prompt, passages=[passage])).text
     fields = parse_object(reply, "question", "answer") or {}
-    question, answer = one_line(fields.get("question")), one_line(fields.get("answer"))
-    if not question or not answer or not contains_words(answer, passage.text):
+    question, answer, evidence = (one_line(fields.get(name)) for name in ("question", "answer", "evidence"))
+    if not question or not answer or not evidence or _POINTS.search(question):
+        return []
+    if evidence not in one_line(passage.text) or not contains_words(answer, evidence):
         return []
     reading = await toolbox.read(question, [passage])
     if reading.text is None or not (contains_words(answer, reading.text) or contains_words(reading.text, answer)):
         return []
-    row = Row(question, (answer,), passage.source)
+    row = Row(question, (answer,), passage.source, evidence=evidence)
     twin = one_line(fields.get("unanswerable"))
     if twin and twin != question:
         near = sorted(passages, key=lambda other: -_shared(twin, other))[:_NEAR]

@@ -47,7 +47,7 @@ def testset(
 ) -> None:
     """Write questions about DOCS, with unanswerable twins, for rqa eval.
 
-    A language model writes and checks them if one is configured. Otherwise they come from headings and definitions.
+    A language model writes and checks them. Without one, headings and definitions give a few plain ones.
     """
     import msgspec
 
@@ -61,6 +61,7 @@ def testset(
 
     print_to(out)
     skipped: list[tuple[str, str]] = []
+    written = False  # by a model
     documents = read_documents(docs, skipped)
     for line in summarised(skipped):
         run.say(printable(line))
@@ -68,10 +69,18 @@ def testset(
     async def work(session: Session) -> list[Row]:
         toolbox = session.toolbox("reader")
         if toolbox.generative:
+            nonlocal written
+            written = True
             return await rows_by_model(passages_of(documents), toolbox, number, seed)
         return rows_by_rules(documents, number, seed)
 
     rows = in_session(run, Answering(reader=reader, option=option), work)
+    if not rows and written:
+        raise MissingError(
+            "The model wrote no question that passed the checks.",
+            hint="A question needs evidence copied word for word, and the model must find its answer again. "
+            "Try a larger model or more documents.",
+        )
     if not rows:
         raise MissingError(
             "No question was found in the documents.",
@@ -81,3 +90,6 @@ def testset(
     print_rows([msgspec.json.encode(row.fields(position)) for position, row in enumerate(rows, start=1)], out)
     twins = sum(bool(row.twin_of) for row in rows)
     run.say(f"{len(rows) - twins} questions and {twins} unanswerable twins")
+    if not written:
+        run.say("No language model is configured, so these questions come from headings and definitions.")
+        run.say("They copy the words of the documents, which makes them easy. Add a model with `rqa init`.")

@@ -15,17 +15,22 @@ _LEAST = 25  # words of a passage that a question is written about
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A question. Without `answers`, the documents do not tell. `twin_of` is the question that it is close to."""
+    """A question. Without `answers`, the documents do not tell. `twin_of` is the question that it is close to.
+
+    `evidence` is the part of the document that gives the answer, with single spaces.
+    """
 
     question: str
     answers: tuple[str, ...]
     source: str
     twin_of: str = ""
+    evidence: str = ""
 
     def fields(self, number: int) -> dict[str, Any]:
         """The row as JSON-ready data."""
         row = {"id": f"t{number}", "question": self.question, "answers": list(self.answers), "source": self.source}
-        return {**row, "twin_of": self.twin_of} if self.twin_of else row
+        more = {"evidence": self.evidence, "twin_of": self.twin_of}
+        return row | {name: text for name, text in more.items() if text}
 
 
 def read_documents(paths: Sequence[Path], skipped: list[tuple[str, str]]) -> list[Document]:

@@ -29,12 +29,16 @@ _TRIES = 50
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question about `subject`, which stands for {} in `form`. `kind` is the kind of text that it comes from."""
+    """A question about `subject`, which stands for {} in `form`. `kind` is the kind of text that it comes from.
+
+    `evidence` is the sentence that gives the answer.
+    """
 
     kind: str
     form: str
     subject: str
     answer: str
+    evidence: str
     document: Document
 
     @property
@@ -48,7 +52,7 @@ def rows_by_rules(documents: Sequence[Document], number: int, seed: int) -> list
     found = list({each.text: each for document in documents for each in _questions(document)}.values())
     rows = []
     for each in rng.sample(found, min(number, len(found))):
-        rows.append(Row(each.text, (each.answer,), each.document.source))
+        rows.append(Row(each.text, (each.answer,), each.document.source, evidence=each.evidence))
         if twin := _twin(each, found, documents, rng):
             rows.append(Row(twin, (), each.document.source, twin_of=each.text))
     return rows
@@ -71,18 +75,19 @@ def _questions(document: Document) -> Iterator[_Question]:
         ):
             names = re.findall(rf"(?<=\s)(?!I['’]){_NAME}", heading)
             subject = names[-1] if names else ""
-            yield ask("heading", heading.replace(subject, "{}", 1) if subject else heading, subject, first)
+            form = heading.replace(subject, "{}", 1) if subject else heading
+            yield ask("heading", form, subject, first, first)
         heading = ""
         if block.kind == "option" and (match := _TERM.match(block.text)):
             answer = _first_sentence(match["answer"])
             if len(answer) <= _LONGEST:
-                yield ask("term", f"What is {{}} in “{title}”?", match["term"], answer)
+                yield ask("term", f"What is {{}} in “{title}”?", match["term"], answer, " ".join(block.text.split()))
         for start, end in spans:
             text = " ".join(block.text[start:end].split())
             if (match := _DEFINITION.match(text)) and _is_name(match["term"]):
-                yield ask("definition", f"What {match['verb']} {{}}?", match["term"], match["answer"])
+                yield ask("definition", f"What {match['verb']} {{}}?", match["term"], match["answer"], text)
             elif (match := _EVENT.match(text)) and _is_name(match["term"]):
-                yield ask("event", f"When {match['verb']} {{}} {match['what']}?", match["term"], match["answer"])
+                yield ask("event", f"When {match['verb']} {{}} {match['what']}?", match["term"], match["answer"], text)
 
 
 def _is_name(term: str) -> bool:

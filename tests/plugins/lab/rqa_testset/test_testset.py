@@ -72,6 +72,21 @@ def test_questions_come_from_headings_definitions_and_events(rows: list[dict[str
     }
 
 
+def test_the_evidence_is_in_the_document_and_has_the_answer(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        if row["answers"]:
+            assert row["evidence"] in DOCUMENT + OTHER and row["answers"][0] in row["evidence"]
+        else:
+            assert "evidence" not in row
+
+
+def test_without_a_model_it_says_what_the_questions_are_worth(tmp_path: Path) -> None:
+    (tmp_path / "ferry.md").write_text(DOCUMENT)
+    ran = run_testset(tmp_path)
+    assert ran.returncode == 0
+    assert "No language model is configured" in ran.stderr and "rqa init" in ran.stderr
+
+
 def test_twins_ask_almost_the_same_of_what_no_document_has(rows: list[dict[str, Any]]) -> None:
     twins = {row["twin_of"]: row["question"] for row in rows if not row["answers"]}
     assert twins["What is Harbour Council?"] == "What is Harbour Circle?"
@@ -94,7 +109,13 @@ def test_documents_without_questions_are_an_error(tmp_path: Path) -> None:
     assert ran.returncode == 4 and "No question was found" in ran.stderr
 
 
-WRITTEN = {"question": "When was it built?", "answer": "1871", "unanswerable": "Why was it built?"}
+EVIDENCE = "Skerry Lighthouse was built in 1871 on the eastern arm."
+WRITTEN = {
+    "question": "When was it built?",
+    "answer": "1871",
+    "evidence": EVIDENCE,
+    "unanswerable": "Why was it built?",
+}
 
 
 @pytest.mark.parametrize(
@@ -105,8 +126,18 @@ WRITTEN = {"question": "When was it built?", "answer": "1871", "unanswerable": "
         (WRITTEN, ["When was it built?", "Why was it built?"], [("When was it built?", ["1871"])]),
         ({**WRITTEN, "answer": "1817"}, ["When was it built?"], []),
         ({"question": "When?"}, ["When?"], []),
+        ({**WRITTEN, "evidence": "The lighthouse was built in 1871."}, ["When was it built?"], []),
+        ({**WRITTEN, "question": "When was this document built?"}, ["When was this document built?"], []),
     ],
-    ids=["confirmed", "not answered again", "twin answered", "answer not in the text", "no answer written"],
+    ids=[
+        "confirmed",
+        "not answered again",
+        "twin answered",
+        "answer not in the evidence",
+        "no answer written",
+        "evidence in other words",
+        "asks about the document",
+    ],
 )
 def test_a_model_writes_a_question_and_a_twin_and_what_its_check_does_not_confirm_is_dropped(
     rqa: Any, tmp_path: Path, written: dict[str, str], known: list[str], kept: list[tuple[str, list[str]]]
@@ -125,4 +156,6 @@ def test_a_model_writes_a_question_and_a_twin_and_what_its_check_does_not_confir
         ended = rqa("testset", tmp_path / "a.md", "--reader", "m")
     rows = [json.loads(line) for line in ended.out.splitlines()]
     assert [(row["question"], row["answers"]) for row in rows] == kept
+    assert [row.get("evidence") for row in rows] == [EVIDENCE if answers else None for _, answers in kept]
     assert ended.code == (0 if kept else 4), ended.err
+    assert "No language model is configured" not in ended.err
