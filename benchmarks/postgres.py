@@ -108,6 +108,9 @@ class Precomputed:
     async def embed(self, texts: Sequence[str]) -> Floats:
         return np.stack([self._vector(text) for text in texts]) if texts else np.empty((0, 0), np.float32)
 
+    async def embed_query(self, question: str) -> Floats:
+        return self._vector(question)
+
     def _vector(self, text: str) -> Floats:
         number = _NUMBER.search(text)
         vector: Floats = self._passages[int(number[1])] if number else self._questions.get(text, self._passages[0])

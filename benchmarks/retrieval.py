@@ -5,9 +5,9 @@
 
 A folder has corpus/ and questions.jsonl. A row has `id`, `question`, `evidence` and optionally `language`. Rows without
 `evidence` are not asked. A passage has the evidence if it has 60 % of its words. SQLite's FTS5 with Porter's stemmer
-searches the same passages. `--e5 FOLDER` replaces the packaged vectors by those of a multilingual-e5 model: a folder of
-CTranslate2's converter with a tokenizer.json. The interval (95 %) is Wilson's. Differences from the file `--before`
-are paired, and their interval (95 %) is from 10,000 resamples of the questions.
+searches the same passages. `--embedder e5` takes the vectors of multilingual-e5-small, which the extra `languages`
+brings. The interval (95 %) is Wilson's. Differences from the file `--before` are paired, and their interval (95 %) is
+from 10,000 resamples of the questions.
 """
 
 from __future__ import annotations
@@ -27,65 +27,17 @@ from typing import Any
 
 import numpy as np
 
-from robust_qa import Passage
+from robust_qa import EmbedderHandle, Passage
 from robust_qa.kit import with_title
+from robust_qa.testing import embedder_handle
 from rqa_bm25 import Bm25, Hybrid
-from rqa_embedded.reader import EmbeddedEmbedder
+from rqa_e5 import E5
+from rqa_embedded import EmbeddedEmbedder
 from rqa_eval.estimates import wilson
 
 DEPTHS = (1, 3, 10)
 RETRIEVERS = ("fts5", "bm25", "hybrid")
 Texts = Callable[[str], list[str]]
-
-
-class Embedder:
-    """The packaged embedder, as an EmbedderHandle."""
-
-    name = "embedded"
-
-    def __init__(self) -> None:
-        self._embedder = EmbeddedEmbedder(EmbeddedEmbedder.Options())
-        self.identity = self._embedder.fingerprint()
-        self.languages = self._embedder.languages
-
-    async def embed(self, texts: list[str]) -> Any:
-        return self._embedder.embed(texts)
-
-
-class E5:
-    """A multilingual-e5 model in `folder`, as an EmbedderHandle. A text that is embedded alone is taken for a query."""
-
-    name = "e5"
-    languages = None
-
-    def __init__(self, folder: Path) -> None:
-        import ctranslate2
-        from tokenizers import Tokenizer
-
-        self.identity = str(folder)
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(512)
-        self._encoder = ctranslate2.Encoder(str(folder), compute_type="int8")
-        self._view = ctranslate2.StorageView.from_array
-
-    async def embed(self, texts: list[str]) -> Any:
-        kind = "query" if len(texts) == 1 else "passage"
-        return np.concatenate(
-            [self._batch([f"{kind}: {text}" for text in texts[n : n + 8]]) for n in range(0, len(texts), 8)]
-        )
-
-    def _batch(self, texts: list[str]) -> Any:
-        ids = [coded.ids for coded in self._tokenizer.encode_batch(texts)]
-        lengths = np.array(list(map(len, ids)), np.int32)
-        padded = np.ones((len(ids), lengths.max()), np.int32)
-        for row, each in zip(padded, ids, strict=True):
-            row[: len(each)] = each
-        output = self._encoder.forward_batch(
-            self._view(padded), self._view(lengths), token_type_ids=(padded * 0).tolist()
-        )
-        hidden = np.asarray(output.last_hidden_state)
-        means = np.stack([tokens[:length].mean(0) for tokens, length in zip(hidden, lengths, strict=True)])
-        return means / np.linalg.norm(means, axis=1, keepdims=True)
 
 
 def words(text: str) -> Counter[str]:
@@ -123,11 +75,11 @@ def rows_of(path: Path) -> Iterator[dict[str, Any]]:
     return map(json.loads, path.read_text(encoding="utf-8").splitlines())
 
 
-def measure(folder: Path, names: list[str], embedder: Embedder | E5) -> Iterator[dict[str, Any]]:
+def measure(folder: Path, names: list[str], embedder: EmbedderHandle) -> Iterator[dict[str, Any]]:
     """Yield the ranks of each question with evidence, by retriever."""
     with tempfile.TemporaryDirectory() as place, closing(asyncio.new_event_loop()) as loop:
         bm25 = Bm25(Bm25.Options(index=Path(place)))
-        hybrid = Hybrid(Hybrid.Options(index=Path(place)), embedder=embedder)  # type: ignore[arg-type]
+        hybrid = Hybrid(Hybrid.Options(index=Path(place)), embedder=embedder)
         began = time.perf_counter()
         report = bm25.index([folder / "corpus"])
         seconds = time.perf_counter() - began
@@ -173,10 +125,11 @@ def main() -> None:
     parser.add_argument("--retrievers", nargs="+", choices=RETRIEVERS, default=list(RETRIEVERS))
     parser.add_argument("--out", type=Path, help="add the ranks of each question to this file")
     parser.add_argument("--before", type=Path, help="a file that --out wrote, to compare with")
-    parser.add_argument("--e5", type=Path, metavar="FOLDER", help="take the vectors of this model")
+    parser.add_argument("--embedder", choices=("embedded", "e5"), default="embedded")
     given = parser.parse_args()
     before = {row["id"]: row for row in rows_of(given.before)} if given.before else {}
-    embedder = E5(given.e5) if given.e5 else Embedder()
+    component = E5(E5.Options()) if given.embedder == "e5" else EmbeddedEmbedder(EmbeddedEmbedder.Options())
+    embedder = embedder_handle(component)
     for folder in given.folders:
         rows = list(measure(folder, given.retrievers, embedder))
         if given.out:

@@ -93,6 +93,7 @@ def _readers_and_evaluators(registry: Registry) -> None:
     reader("embedded", "rqa_embedded:EmbeddedReader", rank=20, summary="extracts answers with the packaged model")
     evaluator("embedded", "rqa_embedded:EmbeddedEvaluator", rank=20, summary="scores texts with the packaged model")
     embedder("embedded", "rqa_embedded:EmbeddedEmbedder", rank=10, summary="vectors of the packaged model, offline")
+    embedder("e5", "rqa_e5:E5", rank=20, summary="vectors of multilingual-e5-small, offline, for 100 languages")
     reader("lexical", "rqa_lexical:Lexical", rank=10, summary="finds answers by shared words; needs no model")
     evaluator("lexical", "rqa_lexical:Overlap", rank=1, summary="scores texts by shared words; needs no model")
     reader("llamacpp", "rqa_llamacpp.reader:LlamaCpp", summary="a GGUF language model in this process")

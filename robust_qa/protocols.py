@@ -81,6 +81,7 @@ class Embedder(Protocol):
     """Texts to vectors, shape (len(texts), width), in the order given. The host scales them to length 1.
 
     If it has an attribute `languages`, a collection of ISO 639 codes, its vectors are not used for other languages.
+    If it has an attribute `query_prefix`, that text stands before each question, unlike passages.
     """
 
     def embed(
@@ -112,6 +113,9 @@ class EmbedderHandle(Protocol):
 
         Limited, retried, batched and cached. Raises CallError if the embedder fails.
         """
+
+    async def embed_query(self, question: str) -> NDArray[np.float32]:
+        """The vector of a question, with which those of passages are compared. Otherwise as `embed`."""
 
 
 class Strategy(Protocol):

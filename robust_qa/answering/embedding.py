@@ -48,6 +48,12 @@ class Handle:
         """Vectors of length 1, shape (len(texts), width). Shape (0, 0) without texts."""
         return await self._pipeline.embed(texts, Trace(detailed=False))
 
+    async def embed_query(self, question: str) -> NDArray[np.float32]:
+        """The vector of a question, which the embedder reads after its `query_prefix`."""
+        prefix: str = getattr(self._pipeline.component, "query_prefix", "")
+        vector: NDArray[np.float32] = (await self.embed([prefix + question]))[0]
+        return vector
+
 
 def unusable_handle(name: str) -> EmbedderHandle:
     """A handle for a component that is built only to be checked. Using it raises PluginError."""

@@ -5,7 +5,7 @@ Nothing here is needed to write a plugin. It is what the built-in strategies sha
 
 from __future__ import annotations
 
-from ..config.environment import cores, data_dir
+from ..config.environment import cache_dir, cores, data_dir
 from ..config.installation import install_hint
 from ..config.keys import is_loopback
 from ..expressions import parse_expression
@@ -81,6 +81,7 @@ __all__ = [
     "arrange",
     "ask_each",
     "between",
+    "cache_dir",
     "cite",
     "cite_quote",
     "cite_reading",

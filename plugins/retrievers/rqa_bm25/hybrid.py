@@ -60,7 +60,7 @@ class Hybrid(Bm25):
         if self._quick:
             by_meaning = await self._ranked(query, by_words)
         else:
-            [vector] = await self._embedder.embed([query])
+            vector = await self._embedder.embed_query(query)
             by_meaning = await asyncio.to_thread(self._nearest, vector, max(k, _DEPTH))
         found = fused([by_words, by_meaning] if self._mode == "hybrid" else [by_meaning], 2 * depth)
         return await asyncio.to_thread(lambda: self._marked(without_copies(found, query, k)))
@@ -80,8 +80,8 @@ class Hybrid(Bm25):
         texts = [with_title(passage.title, passage.text) for passage in passages]
         known = {text: self._embedded[text] for text in texts if text in self._embedded}
         new = [text for text in dict.fromkeys(texts) if text not in known]
-        vector, *others = await self._embedder.embed([query, *new])
-        known.update(zip(new, others, strict=True))
+        vector = await self._embedder.embed_query(query)
+        known.update(zip(new, await self._embedder.embed(new), strict=True))
         if len(self._embedded) > _MOST_EMBEDDED:
             self._embedded.clear()
         self._embedded.update(known)

@@ -92,7 +92,7 @@ class HaystackRetriever:
     async def retrieve(self, query: str, k: int) -> list[Passage]:
         """Return up to `k` documents with text as passages, in the retriever's order."""
         if self._by_vector:
-            [vector] = await self._embedder.embed([query])
+            vector = await self._embedder.embed_query(query)
             asked = {"query_embedding": vector.tolist()}
         else:
             asked = {"query": query}

@@ -60,7 +60,7 @@ class Postgres:
         question = storable(query)
         if self._options.query:
             return await asyncio.to_thread(self._queried, self._options.query, question, k)
-        [vector] = await self._embedder.embed([question])
+        vector = await self._embedder.embed_query(question)
         index = Index(self._database, self._options.table)
         return fused(await asyncio.to_thread(index.rankings, question, vector, self._embedder.identity, k), k)
 

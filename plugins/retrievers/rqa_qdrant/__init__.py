@@ -62,7 +62,7 @@ class Qdrant:
         question = whole_characters(query)
         if not question.strip() or k < 1:
             return []
-        [vector] = await self._embedder.embed([question])
+        vector = await self._embedder.embed_query(question)
         request = {"query": vector.tolist(), "limit": k, "with_payload": self._options.document_fields}
         if self._options.using:
             request["using"] = self._options.using

@@ -38,6 +38,10 @@ class Handle:
         self.embedded += texts
         return self._engine.embed(texts)
 
+    async def embed_query(self, question: str) -> NDArray[np.float32]:
+        [vector] = await self.embed([question])
+        return vector
+
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
