@@ -506,6 +506,7 @@ class IndexReport:
     skipped: tuple[tuple[str, str], ...] = ()  # (path, why)
     folder: str = ""  # of the index; `rqa index` warns when other users can read it
     pending: int = 0  # files that changed and were not read again; only of `refresh`
+    advice: str = ""  # what else the user should know; only of `refresh`
 
 
 class IndexProgress(Protocol):

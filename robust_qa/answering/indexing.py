@@ -110,6 +110,8 @@ def refresh(config: Config, host: Host, overrides: Mapping[tuple[Kind, str], Map
             command = f"rqa index -r {name}" if config.names("retriever") else "rqa index"
             files = "1 file has" if report.pending == 1 else f"{report.pending:,} files have"
             messages.append(f"{files} changed since the files were indexed. Update the index with `{command}`.")
+        if report.advice:
+            messages.append(report.advice)
     return messages
 
 

@@ -24,6 +24,10 @@ _MOST_EMBEDDED = 20_000  # passages whose vectors are kept in memory
 _BATCH = 256  # passages embedded at once, and then written
 _QUICK_EMBEDDED = 512  # passages that `refresh` embeds
 _QUICK_INDEX = 50_000  # passages in an index whose vectors `refresh` updates
+_OTHER_EMBEDDER = (
+    "Another embedder, or another version of it, made the vectors of your index, so only words are searched. Make them "
+    "again with `rqa index`."
+)
 
 
 class Hybrid(Bm25):
@@ -111,7 +115,7 @@ class Hybrid(Bm25):
         if vectors.header is None:
             return []
         if vectors.header.embedder != self._embedder.identity:
-            warn("The index has vectors of another embedder, so it is searched by words alone. Run `rqa index` again.")
+            warn(_OTHER_EMBEDDER)
             return []
         if vectors.header.width != len(vector):
             raise RqaError(
@@ -141,17 +145,17 @@ class Hybrid(Bm25):
 
     def refresh(self) -> IndexReport | Awaitable[IndexReport]:  # type: ignore[override]
         """Update the index as `bm25` does, and its vectors if there are any and few are missing."""
-        report = super().refresh()
-        if self._quick or self._mode == "bm25" or self._has_vectors_of(self._index.generation()) is not False:
-            return report
-        return self._embed(replace(report, passages=self._index.passages()), None, quick=True)
-
-    def _has_vectors_of(self, generation: str) -> bool | None:
-        """Return whether all passages of the index have vectors, None if none has."""
         from rqa_bm25.vectors import Vectors
 
-        header = Vectors(self._index.folder).header
-        return header.complete == generation if header else None
+        report = super().refresh()
+        header = None if self._quick or self._mode == "bm25" else Vectors(self._index.folder).header
+        if header is None:
+            return report
+        if header.embedder != self._embedder.identity:
+            return replace(report, advice=_OTHER_EMBEDDER)
+        if header.complete == self._index.generation():
+            return report
+        return self._embed(replace(report, passages=self._index.passages()), None, quick=True)
 
     async def _embed(self, report: IndexReport, progress: IndexProgress | None, *, quick: bool = False) -> IndexReport:
         from rqa_bm25.vectors import Vectors

@@ -207,7 +207,7 @@ class _Run:
             self._commit(FileTable(self.files, tuple(roots), tuple(without)))
         self.engine.reload()
         return IndexReport(
-            **self.counts,
+            **self.counts,  # type: ignore[arg-type]  # mypy does not know its keys
             passages=sum(file.passages for file in self.files.values()),
             skipped=tuple(self.found.skipped),
             folder=str(self.index.folder),

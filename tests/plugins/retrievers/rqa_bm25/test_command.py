@@ -104,6 +104,14 @@ def test_a_citation_of_a_stale_file_is_marked_until_the_index_is_updated(
     assert words not in ended.out and "20 crowns" not in ended.out and "rqa index" not in ended.err
 
 
+def test_vectors_of_another_embedder_are_told_once(rqa: Rqa, club: Path) -> None:
+    other = ("-r", "hybrid", "-O", "embedder.embedded.threads=1")
+    advice = "Make them again with `rqa index`."
+    ended = rqa("ask", *other, FEE)
+    assert ended.err.count(advice) == 1 and "20 crowns" in ended.out
+    assert advice not in rqa("ask", "-r", "hybrid", FEE).err
+
+
 @pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
 def test_a_question_updates_the_index_with_the_few_files_that_changed(retriever: str, rqa: Rqa, club: Path) -> None:
     def ask(question: str) -> str:

@@ -126,7 +126,9 @@ def test_vectors_of_another_embedder_are_not_searched_but_replaced(docs: Path, h
     index(hybrid(), docs)
     other = Handle("b")
     assert ask(hybrid(other, mode="dense"), "vehicle trouble") == []
+    assert "Make them again with `rqa index`" in hybrid(other).refresh().advice  # type: ignore[union-attr]
     index(hybrid(other), docs)
+    assert not hybrid(other).refresh().advice  # type: ignore[union-attr]
     assert len(other.embedded) == 1 + 3
     assert ask(hybrid(other, mode="dense"), "vehicle trouble", 1) == [CAR]
 
