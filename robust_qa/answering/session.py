@@ -36,7 +36,7 @@ from .history import Recorder
 from .indexing import refresh
 from .retrieval import check
 from .strategies import answer_of
-from .toolbox import Toolbox
+from .toolbox import ADD_DOCUMENTS, Toolbox
 
 if TYPE_CHECKING:
     from ..documents import Indexed
@@ -45,7 +45,6 @@ MOST_CHARACTERS = 20_000  # of a question
 _PAUSE = 2.0  # seconds without a question after which the indexes are refreshed
 _FILES_NAMED = 5  # stale files in a warning
 _LIKELY = 0.3  # probability from which a quote is shown although it shares no word with the question
-_ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
 
 
 class Session:
@@ -321,7 +320,7 @@ class Session:
                 return registration.name
         raise MissingError(
             "There is nothing to answer from: no documents, no passages and no language model.",
-            hint="\n".join([_ADD_DOCUMENTS, *self._advice()]),
+            hint="\n".join([ADD_DOCUMENTS, *self._advice()]),
         )
 
     def judged(self, strategy: str, expressions: Iterable[Tree]) -> bool:
@@ -368,7 +367,7 @@ class Session:
     def _cannot(self, strategy: str, lacking: frozenset[Power], toolbox: Toolbox) -> RqaError:
         if "retrieve" in lacking:
             return MissingError(
-                f"Strategy {strategy!r} retrieves passages, but there are no documents.", hint=_ADD_DOCUMENTS
+                f"Strategy {strategy!r} retrieves passages, but there are no documents.", hint=ADD_DOCUMENTS
             )
         if {"generate", "continue_text"} & lacking:
             return self._no_model(strategy, lacking, toolbox)

@@ -52,6 +52,7 @@ from .strategies import answer_of, corrected_by
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
 _DEFAULT_MAX_TOKENS = 1024
 _KEPT = ("question", "components", "trace", "expression", "k", "given_k", "asked_for", "within")
 _SAMPLES = 1000  # seeds of one repetition of a question
@@ -460,6 +461,8 @@ def _digest(pipeline: Pipeline) -> str:
 
 
 def _lacking(kind: str) -> MissingError:
+    if kind == "retriever":
+        return MissingError("There are no documents to search in.", hint=ADD_DOCUMENTS)
     article = "an" if kind == "evaluator" else "a"
     return MissingError(
         f"The strategy asks for {article} {kind}, and none is configured.",

@@ -307,7 +307,7 @@ def _open(path: Path) -> int:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        raise InputError(f"Cannot write {path}: {error.strerror}.") from error
+        raise InputError(f"Cannot write {path}: {error.strerror}.", hint="Choose another file with -o.") from error
     if not _locked(descriptor):
         os.close(descriptor)
         raise BusyError(f"Another process is writing {path}.", hint="Wait for it to end, or choose another file.")

@@ -157,7 +157,7 @@ def answer_stream(run: Run, source: str, target: Target, answering: Answering, *
         if sys.stdin is not None and sys.stdin.isatty():
             raise click.UsageError("Missing questions: give a file, or pipe them to stdin.")
     elif not ("://" in source or "*" in source or Path(source).exists()):
-        raise InputError(f"Cannot read {source}: {os.strerror(errno.ENOENT)}.")
+        raise InputError(f"Cannot read {source}: {os.strerror(errno.ENOENT)}.", hint="Check the path.")
     if _same(source, target.out):
         raise click.UsageError(f"{target.out or 'Standard output'} is also the input file.")
 

@@ -163,7 +163,8 @@ def _missing(
         if required and key not in given:
             yield ConfigError(
                 f"[{table.name}] needs the option `{key}`, which has no default.",
-                hint=f"Add `{key} = ...` ({describe(hints[key])}) under [{table.name}] in {_a_file(table)}.",
+                hint=f"Add `{key} = ...` ({describe(hints[key])}) under [{table.name}] in {_a_file(table)}, "
+                f"or give `-O {table.name}.{key}=...`.",
             )
 
 

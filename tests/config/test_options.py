@@ -155,7 +155,8 @@ class Strict:
 def test_a_missing_required_option_is_an_error_with_the_line_to_add() -> None:
     error = refusal({"low": 0}, kind=Strict)
     assert error.message == "[reader.x] needs the option `needed`, which has no default."
-    assert error.hint == "Add `needed = ...` (a whole number) under [reader.x] in a.toml."
+    add = "Add `needed = ...` (a whole number) under [reader.x] in a.toml"
+    assert error.hint == f"{add}, or give `-O reader.x.needed=...`."
 
 
 def test_an_invalid_combination_of_options_is_an_error_with_the_files() -> None:

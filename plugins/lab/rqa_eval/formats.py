@@ -34,7 +34,7 @@ def read_set(path: Path, layout: str | None = None) -> tuple[list[Item], str]:
             except Malformed as error:
                 problems.append(f"{where}: {error}")
     except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror}.") from error
+        raise InputError(f"Cannot read {path}: {error.strerror}.", hint="Check the path.") from error
     if problems:
         more = f"\nand {len(problems) - _SHOWN} more." if len(problems) > _SHOWN else ""
         raise InputError(
