@@ -1,12 +1,14 @@
-"""Planted passages: strategy `consensus`, or another, against `rag` on RealTimeQA and RGB, without a language model.
+"""Planted passages: strategies against `rag` where 0 to 60 % of the passages are false, without a language model.
 
-    python benchmarks/planted.py realtimeqa.jsonl rgb_counterfactual.jsonl --strategy corroborate [--forced]
+    python benchmarks/planted.py realtimeqa.jsonl rgb_counterfactual.jsonl popqa.jsonl triviaqa.jsonl [--forced]
 
-The reader is `embedded`, with its own threshold or (`--forced`) 0; all other options have their defaults. RealTimeQA:
-the first ten passages of a question, of which 0, 20, 40 and 60 % are replaced by the set's poisoned passages. RGB: its
-first three, of which as many are replaced by their counterfactual versions. Printed for each set and for both, at each
-share: the accuracy, the false answers and the refusals of both strategies, and the paired differences (strategy - rag)
-with 95 % intervals (Newcombe) and p (McNemar's exact test).
+The reader is `embedded`, with its own threshold or (`--forced`, only `rag`) 0; all other options have their defaults.
+50 questions of each set: a set with `poisoned_passages` has its first ten passages, some replaced by these; one with
+`counterfactual_passages` its first three, some replaced by their versions. Of other sets the first questions with a
+gold answer in three passages or more of the first five count, where another answer of the set replaces the gold one.
+
+Printed for each set and for all, at each share: right, wrong and no answer, and the answers that are the planted one,
+in percent; below, the differences from `rag` with 95 % intervals (Newcombe) and p (McNemar's exact test).
 """
 
 from __future__ import annotations
@@ -16,89 +18,76 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from robust_qa.kit import contains_answer, gold_facts
 from rqa_eval.estimates import estimate
 
 SHARES = ("0", "0.2", "0.4", "0.6")
-METRICS = ("accuracy", "attack-success", "refusal")
-PASSAGES = 10
-FIRST = 3  # passages of RGB
+METRICS = ("accuracy", "wrong", "unanswered", "attack-success")
+STRATEGIES = "rag,corroborate,consensus,eor"
+QUESTIONS, LEAST = 50, 3
 
 
-def run(rows: Path, attack: str, strategy: str, folder: Path, *, forced: bool) -> list[dict[str, Any]]:
-    """Return the scores of each question under each condition."""
-    command = [
-        sys.executable,
-        "-m",
-        "robust_qa",
-        "-q",
-        "eval",
-        str(rows),
-        "-s",
-        f"rag,{strategy}",
-        "-k",
-        str(PASSAGES),
-    ]
-    command += ["--attack", attack, "--rate", ",".join(SHARES), "-o", str(folder)]
-    command += ["--reader", "embedded", *(["-O", "reader.embedded.threshold=0"] if forced else [])]
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the questions of a set with the passages that count."""
+    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        count = 10 if "poisoned_passages" in row else 3 if "counterfactual_passages" in row else 5
+        for name in {"passages", "counterfactual_passages"} & row.keys():
+            row[name] = row[name][:count]
+        gold = gold_facts(row["answers"])[0]
+        golds = [contains_answer(passage["text"], gold) for passage in row["passages"]]
+        if count != 5 or sum(golds) >= LEAST:
+            yield row
+
+
+def run(path: Path, strategies: str, folder: Path, *, forced: bool) -> list[dict[str, Any]]:
+    """Return the scores of each question of a set under each condition."""
+    rows = list(rows_of(path))[:QUESTIONS]
+    data = folder / path.name
+    data.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    attack = "poison" if "poisoned_passages" in rows[0] else "counterfactual"
+    command = [sys.executable, "-m", "robust_qa", "-q", "eval", str(data), "-s", strategies, "-k", "10"]
+    command += ["--attack", attack, "--rate", ",".join(SHARES), "-o", str(folder / path.stem), "--reader", "embedded"]
+    command += ["-O", "reader.embedded.threshold=0"] if forced else []
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return [json.loads(line) for line in (folder / "scores.jsonl").read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in (folder / path.stem / "scores.jsonl").read_text("utf-8").splitlines()]
 
 
-def shortened(rows: Path, into: Path) -> Path:
-    """Write the rows with the first passages and their counterfactual versions only."""
-    lines = []
-    for line in rows.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        cut = {name: row[name][:FIRST] for name in ("passages", "counterfactual_passages")}
-        lines.append(json.dumps(row | cut) + "\n")
-    into.write_text("".join(lines), "utf-8")
-    return into
-
-
-def table(name: str, strategy: str, scores: list[dict[str, Any]]) -> None:
+def show(title: str, strategies: list[str], scores: list[dict[str, Any]]) -> None:
     """Print the figures of a set."""
-    print(f"\n{name}, {len(scores) // len(SHARES)} questions: rag, {strategy}, difference [interval], p")
+    print(f"\n{title}, {len(scores) // len(SHARES)} questions: right, wrong, no answer; false", flush=True)
     for share in SHARES:
         under = [one["scores"] for one in scores if one["condition"].endswith(f" {share}")]
-        cells = []
-        for metric in METRICS:
-            columns = {name: [one[name][metric] for one in under] for name in ("rag", strategy)}
-            if all(value is None for value in columns["rag"]):
-                continue  # nothing is planted
-            found = estimate(columns, {strategy: "rag"})
-            gap = found[strategy].difference
-            assert gap is not None
-            low, high = (100 * (bound or 0) for bound in (gap.low, gap.high))
-            means = [100 * (found[name].value or 0) for name in ("rag", strategy)]
-            cells.append(
-                f"{metric} {means[0]:.0f}, {means[1]:.0f}, {means[1] - means[0]:+.0f} [{low:+.0f}, {high:+.0f}], "
-                f"p {gap.p:.2g}"
-            )
-        print(f"  {share}: " + "; ".join(cells))
+        columns = {(name, metric): [one[name][metric] for one in under] for name in strategies for metric in METRICS}
+        found = estimate(columns, {key: ("rag", key[1]) for key in columns if key[0] != "rag"})
+        for name in strategies:
+            *whole, false = (found[name, metric] for metric in METRICS)
+            means = ", ".join(f"{100 * (one.value or 0):.1f}" for one in whole)
+            planted = "-" if false.value is None else f"{100 * false.value:.1f} of {false.rows}"
+            print(f"  {share:4} {name:12} {means}; {planted}", flush=True)
+        for (name, metric), one in found.items():
+            if metric in ("accuracy", "attack-success") and (gap := one.difference) and gap.value is not None:
+                low, high = (100 * (bound or 0) for bound in (gap.low, gap.high))
+                print(f"       {name} {metric} {100 * gap.value:+.1f} ({low:+.1f} to {high:+.1f}), p {gap.p:.2g}")
 
 
 def main() -> None:
-    """Print the figures of both sets."""
+    """Print the figures of each set and of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("realtimeqa", type=Path)
-    parser.add_argument("rgb", type=Path)
-    parser.add_argument("--strategy", default="corroborate")
-    parser.add_argument("--forced", action="store_true", help="answer always")
+    parser.add_argument("sets", nargs="+", type=Path)
+    parser.add_argument("--strategies", default=STRATEGIES, help="separated by commas, with rag")
+    parser.add_argument("--forced", action="store_true", help="only rag, which always answers")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        realtime, rgb = (
-            run(rows, attack, given.strategy, folder / attack, forced=given.forced)
-            for rows, attack in (
-                (given.realtimeqa, "poison"),
-                (shortened(given.rgb, folder / "rgb.jsonl"), "counterfactual"),
-            )
-        )
-    for title, scores in (("RealTimeQA", realtime), ("RGB", rgb), ("both", realtime + rgb)):
-        table(title, given.strategy, scores)
+    strategies, every = "rag" if given.forced else given.strategies, []
+    with tempfile.TemporaryDirectory() as folder:
+        for path in given.sets:
+            scores = run(path, strategies, Path(folder), forced=given.forced)
+            show(path.stem, strategies.split(","), scores)
+            every += scores
+    show("all", strategies.split(","), every)
 
 
 if __name__ == "__main__":
