@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..config.installation import install_hint
+from ..errors import InputError, MissingError
 from .options import KeyValue
 from .run import Run, pass_run
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--skipped", is_flag=True, help="With --list: only what could not be read, with the reason.")
 @click.option("--remove", is_flag=True, help="Remove PATHS from the index.")
+@click.option("--watch", is_flag=True, help="Afterwards index what changes in PATHS, until you press Ctrl-C.")
 @click.option("-r", "--retriever", metavar="NAME", help="Retriever to build the index for.")
 @click.option("-O", "--option", type=KeyValue(), multiple=True, help="Set a configuration option. May be repeated.")
 @pass_run
@@ -34,20 +39,20 @@ def command(
     listed: bool,
     skipped: bool,
     remove: bool,
+    watch: bool,
     retriever: str | None,
     option: tuple[tuple[str, str], ...],
 ) -> None:
     """Index the files and folders PATHS, by default those indexed before. Reads only new and changed files."""
     from ..answering import indexing
     from ..answering.components import Components
-    from ..documents import summarised
-    from ..errors import InputError
-    from .progress import indexing_progress
 
     if (listed and (paths or remove)) or (skipped and not listed):
         raise click.UsageError("--list takes no PATHS, and --skipped needs --list.")
-    if remove and not paths:
-        raise click.UsageError("--remove needs PATHS.")
+    if (remove or watch) and not paths:
+        raise click.UsageError(f"--{'remove' if remove else 'watch'} needs PATHS.")
+    if watch and remove:
+        raise click.UsageError("--watch and --remove exclude each other.")
     pairs = [*option, *([("defaults.retriever", retriever)] if retriever else [])]
     components = Components(run.load_config(pairs), run.host)
     for kind, table in components.config.overridden():
@@ -56,6 +61,35 @@ def command(
     if listed:
         _list(components, name, only_skipped=skipped)
         return
+    changes = _changes(paths) if watch else iter(())
+    _update(run, components, name, paths, remove=remove)
+    with suppress(KeyboardInterrupt):  # that is how watching ends
+        for _ in changes:
+            _update(run, Components(components.config, run.host), name, paths)
+
+
+def _changes(paths: Sequence[Path]) -> Iterator[object]:
+    """Yield when something changed in `paths`, until Ctrl-C. Raises MissingError if watchfiles is not installed."""
+    try:
+        from watchfiles import watch
+    except ImportError as error:
+        raise MissingError(
+            "--watch needs the package watchfiles, which is not installed.",
+            hint=f"Install it: `{install_hint('watch')}`.",
+        ) from error
+    changes = watch(
+        *paths, raise_interrupt=False, ignore_permission_denied=True, yield_on_timeout=True, rust_timeout=500
+    )
+    next(changes, None)  # it sees changes from now on, also during the first indexing
+    return filter(None, changes)
+
+
+def _update(run: Run, components: Components, name: str, paths: Sequence[Path], *, remove: bool = False) -> None:
+    """Index `paths`, or remove them, and say what was done."""
+    from ..answering import indexing
+    from ..documents import summarised
+    from .progress import indexing_progress
+
     began = time.perf_counter()
     with indexing_progress(run) as progress:
         report = indexing.index(components, name, paths, progress, remove=remove)
