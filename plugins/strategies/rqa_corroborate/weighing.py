@@ -17,6 +17,7 @@ from robust_qa.kit import may_agree, says_same
 
 from .sources import Source, Statement
 
+_CONTRADICTS = 0.1  # least confidence of a source that is heard because its sentence says another thing of the same
 _MENTION = 0.5  # least voice of a source whose likeliest answer is that of others, though it does not tell it clearly
 
 
@@ -50,7 +51,7 @@ def weigh(statements: Iterable[Statement]) -> list[Side]:
             groups.append([each])
         else:
             side.append(each)
-    voices = [_voices(group) for group in groups]
+    voices = [_voices(group, groups[0][0]) for group in groups]
     sides = []
     for group, own in zip(groups, voices, strict=True):
         wrong = math.prod(1 - each.confidence for each in group)
@@ -60,25 +61,33 @@ def weigh(statements: Iterable[Statement]) -> list[Side]:
 
 
 def rivals(sides: Sequence[Side], sure: float) -> list[Side]:
-    """Return the sides that contradict the first: they are probable, and answer the same question.
+    """Return the sides that contradict the first.
 
-    They do if they say something else about the same thing, if two sources give them, or if the reader is `sure`.
+    They do if their sentence says something else about the same thing, or if they are probable, and two sources give
+    them or the reader is `sure`.
     """
+    first = sides[0].best
     return [
         side
         for side in sides[1:]
-        if side.best.confidence >= PROBABLE
-        and not may_agree(side.best.key, sides[0].best.key)
+        if not may_agree(side.best.key, first.key)
         and (
-            side.best.confidence >= sure or len(side.statements) > 1 or sides[0].best.claim.contradicts(side.best.claim)
+            _contradiction(first, side.best)
+            or (side.best.confidence >= PROBABLE and (side.best.confidence >= sure or len(side.statements) > 1))
         )
     ]
 
 
-def _voices(statements: Sequence[Statement]) -> float:
-    """Return the voices of the sources of a side, 0 if none of them is probably right."""
+def _contradiction(first: Statement, other: Statement) -> float:
+    """Return the voice of a source whose sentence contradicts the first, 0 if it does not."""
+    heard = other.confidence >= _CONTRADICTS and first.claim.contradicts(other.claim)
+    return other.confidence * other.source.trust if heard else 0.0
+
+
+def _voices(statements: Sequence[Statement], surest: Statement) -> float:
+    """Return the voices of the sources of a side. An unlikely side has none, but for a contradiction to the surest."""
     first, *others = statements
-    if first.confidence < PROBABLE:
-        return 0.0
+    if first.confidence < PROBABLE and first is not surest:
+        return _contradiction(surest, first)
     own = [first.confidence, *(max(_MENTION, other.confidence) for other in others)]
     return sum(voice * each.source.trust for voice, each in zip(own, statements, strict=True))

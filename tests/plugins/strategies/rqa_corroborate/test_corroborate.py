@@ -91,6 +91,17 @@ def test_an_answer_about_another_thing_is_no_conflict() -> None:
     assert given.conflicts == ()
 
 
+def test_a_quiet_source_that_says_otherwise_in_the_same_words_is_shown() -> None:
+    given = answer("The light was built in [1871 .9] of granite.", "The light was built in [1817 .2] of granite.")
+    assert [side.text for side in given.conflicts] == ["1871", "1817"]
+    assert given.confidence == pytest.approx(0.9 * 0.9 / 1.1)
+
+
+def test_of_two_quiet_sources_that_contradict_each_other_both_are_shown() -> None:
+    given = answer("The light was built in [1871 .3] of granite.", "The light was built in [1817 .2] of granite.")
+    assert given.text is None and [side.text for side in given.conflicts] == ["1871", "1817"]
+
+
 def test_those_who_said_something_else_are_asked_again_in_the_words_of_the_claim() -> None:
     reader = Marked()
     answer("The light was built in [1871 .9] of granite.", "Herring is smoked.", reader=reader)
