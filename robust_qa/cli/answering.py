@@ -33,7 +33,7 @@ def open_session(
         from ..documents import summarised
 
         # Only after the index changed, so that not every question repeats the list.
-        changed = report.added or report.changed or report.removed or not report.passages
+        changed = report.added or report.changed or report.removed or report.unread or not report.passages
         for line in summarised(report.skipped) if changed else ():
             run.say(line)
 

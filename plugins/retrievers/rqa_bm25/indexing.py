@@ -156,7 +156,7 @@ class _Run:
     language: str  # of all files, or "auto"
     progress: IndexProgress | None
     counts: dict[str, int] = field(
-        default_factory=lambda: dict.fromkeys(("added", "changed", "removed", "unchanged"), 0)
+        default_factory=lambda: dict.fromkeys(("added", "changed", "removed", "unchanged", "unread"), 0)
     )
     done: int = 0  # files
     total: int = 0  # files
@@ -270,6 +270,7 @@ class _Run:
             self.counts["changed" if known else "added"] += 1
         else:
             self.counts["removed"] += known
+            self.counts["unread"] += 1
             skipped.append((file, reason))
         self.files[file] = replace(fresh, passages=count, skipped=tuple(skipped[noted:]))
 

@@ -312,3 +312,11 @@ def test_damaged_vectors_are_computed_again(rqa: Rqa, club: Path) -> None:
     assert ended.code == 1 and "are damaged" in ended.err and "plugin" not in ended.err
     rqa("index", club)
     assert vectors.read_bytes() == whole
+
+
+def test_a_new_file_that_cannot_be_read_is_told_once(rqa: Rqa, tmp_path: Path) -> None:
+    (tmp_path / "fee.txt").write_text("The annual fee of the club is 35 crowns.")
+    rqa("ask", "--docs", tmp_path, FEE)
+    (tmp_path / "scan.pdf").write_bytes(b"%PDF-1.7 cut short")
+    assert "skipped" in rqa("ask", "--docs", tmp_path, FEE).err
+    assert "skipped" not in rqa("ask", "--docs", tmp_path, FEE).err
