@@ -502,12 +502,12 @@ class IndexReport:
     changed: int = 0
     removed: int = 0
     unchanged: int = 0
-    unread: int = 0  # new or changed files that hold no text or cannot be read
     passages: int = 0
     skipped: tuple[tuple[str, str], ...] = ()  # (path, why)
     folder: str = ""  # of the index; `rqa index` warns when other users can read it
     pending: int = 0  # files that changed and were not read again; only of `refresh`
     advice: str = ""  # what else the user should know; only of `refresh`
+    unread: int = 0  # new or changed files that hold no text or cannot be read
 
 
 class IndexProgress(Protocol):
