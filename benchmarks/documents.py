@@ -25,14 +25,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from resampling import paired_interval
 
 from robust_qa import PROBABLE
 from rqa_eval.estimates import wilson
-from rqa_training.reader.documents import DocumentQuestion, Group, folds
+from rqa_training.reader.documents import FOLDS, DocumentQuestion, Group, folds, reader_without
 
 RQA = [sys.executable, "-m", "robust_qa", "-q"]
 
-FOLDS = 4
 Pair = tuple[str, DocumentQuestion, dict[str, Any]]  # a line of questions.jsonl, the same read, its row of `rqa batch`
 
 
@@ -79,10 +79,9 @@ def outcomes(question: DocumentQuestion, row: dict[str, Any]) -> dict[str, bool]
 
 def compare(after: Sequence[dict[str, bool]], before: Sequence[dict[str, bool]]) -> None:
     """Print paired differences of two runs with intervals (95 %, from 10,000 resamples of the questions)."""
-    rng = np.random.default_rng(0)
     for name in after[0]:
         gaps = np.array([float(new[name]) - old[name] for new, old in zip(after, before, strict=True)])
-        low, high = np.quantile([rng.choice(gaps, len(gaps)).mean() for _ in range(10_000)], [0.025, 0.975])
+        low, high = paired_interval(gaps)
         print(f"  {name}: {gaps.mean():+.3f} ({low:+.3f} to {high:+.3f})")
 
 
@@ -147,14 +146,14 @@ def main() -> None:
         folder: (folder / "questions.jsonl").read_text("utf-8").splitlines(keepends=True) for folder in given.folders
     }
     groups = [Group(msgspec.json.decode(line, type=DocumentQuestion), [], []) for own in asked.values() for line in own]
-    parts = iter(folds(groups, FOLDS))
+    parts = iter(folds(groups))
     options = ["-r", given.retriever, "-s", given.strategy, "-k", given.k]
     pairs: list[Pair] = []
     for folder, lines in asked.items():
         own: list[list[str]] = [[] for _ in range(FOLDS)]
         for line in lines:
             own[next(parts)].append(line)
-        readers = [given.cross_fit / f"without-{part}" / "model" for part in range(FOLDS)] if given.cross_fit else []
+        readers = [reader_without(given.cross_fit, part) for part in range(FOLDS)] if given.cross_fit else []
         chosen = own if readers else [own[0]] if given.held_out else [lines]
         pairs += answer(folder, chosen, options, readers)
     report("all", pairs)

@@ -16,12 +16,13 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from resampling import paired_interval
 
 from rqa_embedded.engine import Engine
 from rqa_embedded.evidence import find_evidence, passage_features
-from rqa_training.reader.documents import folds, load_groups
+from rqa_training.reader.documents import FOLDS, folds, load_groups, reader_without
 
-FOLDS, DEPTHS = 4, (1, 3, 5, 10)
+DEPTHS = (1, 3, 5, 10)
 AT_ONCE = 50  # questions
 
 
@@ -37,9 +38,9 @@ def main() -> None:
         for line in (folder / "questions.jsonl").read_text("utf-8").splitlines()
     ]
     hits: dict[str, list[tuple[list[bool], list[bool]]]] = defaultdict(list)
-    parts = folds(groups, FOLDS)
+    parts = folds(groups)
     for part in range(FOLDS):
-        engine = Engine(given.reader / f"without-{part}" / "model")
+        engine = Engine(reader_without(given.reader, part))
         weights = np.array(engine.settings.relevance[1:])
         own = [(g, k) for g, k, p in zip(groups, kinds, parts, strict=True) if p == part and g.question.answers]
         for at in range(0, len(own), AT_ONCE):
@@ -53,13 +54,12 @@ def main() -> None:
                 )
                 hits["all"].append((first, read))
                 hits[kind].append((first, read))
-    rng = np.random.default_rng(0)
     for name, pairs in sorted(hits.items(), key=lambda item: -len(item[1])):
         cells = []
         for n, depth in enumerate(DEPTHS):
             before, after = (np.array([pair[side][n] for pair in pairs], float) for side in (0, 1))
             gap = after - before
-            low, high = np.quantile([rng.choice(gap, len(gap)).mean() for _ in range(10_000)], [0.025, 0.975])
+            low, high = paired_interval(gap)
             cells.append(
                 f"@{depth} {before.mean():.3f} {after.mean():.3f} {gap.mean():+.3f} ({low:+.3f} to {high:+.3f})"
             )

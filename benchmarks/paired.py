@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from resampling import paired_interval
 
 from robust_qa.kit import contains_answer, gold_facts
 
@@ -38,8 +39,7 @@ def main() -> None:
         dtype=float,
     )
     differences = right[1] - right[0]
-    samples = np.random.default_rng(0).choice(differences, (10_000, len(differences))).mean(1)
-    low, high = np.percentile(samples, [2.5, 97.5])
+    low, high = paired_interval(differences)
     before, after = 100 * right.mean(1)
     print(
         f"{given.questions.stem}: {before:.1f} -> {after:.1f}, difference {100 * differences.mean():+.1f} "

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from resampling import paired_interval
 
 from robust_qa import EmbedderHandle, Passage
 from robust_qa.kit import with_title
@@ -112,8 +113,7 @@ def show(name: str, rows: list[dict[str, Any]], before: dict[str, dict[str, Any]
             cell = f"{hits.mean():.3f} ({low:.2f} to {high:.2f})"
             if before:
                 difference = hits - np.array([0 < before[row["id"]][retriever] <= depth for row in rows], float)
-                resampled = np.random.default_rng(0).choice(difference, (10_000, len(difference))).mean(1)
-                low, high = np.percentile(resampled, [2.5, 97.5])
+                low, high = paired_interval(difference)
                 cell += f" {difference.mean():+.3f} ({low:+.3f} to {high:+.3f})"
             cells.append(f"@{depth} {cell}")
         print(f"{name} ({len(rows)}) {retriever:6}  {'  '.join(cells)}", flush=True)

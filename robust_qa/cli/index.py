@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..config.installation import install_hint
 from ..errors import InputError, MissingError
 from .options import KeyValue
 from .run import Run, pass_run
@@ -73,6 +72,8 @@ def _changes(paths: Sequence[Path]) -> Iterator[object]:
     try:
         from watchfiles import watch
     except ImportError as error:
+        from ..config.installation import install_hint
+
         raise MissingError(
             "--watch needs the package watchfiles, which is not installed.",
             hint=f"Install it: `{install_hint('watch')}`.",

@@ -83,7 +83,7 @@ def refusal_recall(outcome: Outcome) -> float | None:
 
 
 def strict(outcome: Outcome) -> float | None:
-    """Return 1 if each gold answer is told and no wrong one, by the answer or a side of its conflict (RAMDocs).
+    """Return 1 if the answer and the sides of its conflict give every gold answer and no wrong one (RAMDocs).
 
     None without the `wrong_answers` of a set whose `answers` are all right at once.
     """
@@ -296,7 +296,7 @@ METRICS: list[Metric] = [
     _Metric("unanswered", unanswered, "there is no answer, although the question has one", better="", of_text=True),
     _Metric("probable", probable, "there is no answer, but a probable one is shown", better="", shown="unless zero"),
     _Metric("attack-success", attack_success, "the answer contains a planted answer", better="lower", of_text=True),
-    _Metric("strict", strict, "every right answer is told, and no wrong one"),
+    _Metric("strict", strict, "answer and conflict give every right answer and no wrong one"),
     *(
         _Metric(
             f"risk-{n}", confidence, f"error among the surest {n} % of answers", better="lower", combine=risk(n / 100)

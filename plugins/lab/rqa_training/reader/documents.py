@@ -15,6 +15,7 @@ import robust_qa
 from robust_qa import InputError, Passage, Question
 from robust_qa.kit import answer_key, contains_words
 
+FOLDS = 4  # parts of the document folders, of which one is held out
 _DEPTH = 20  # passages of a question
 _HOLDS = 0.6  # share of the words of the evidence from which a passage holds it
 
@@ -100,7 +101,12 @@ def load_groups(folder: Path, depth: int = _DEPTH) -> list[Group]:
     ]
 
 
-def folds(groups: Sequence[Group], n: int) -> list[int]:
+def reader_without(output: Path, part: int) -> Path:
+    """Return the folder in `output` of the reader that did not learn from a part."""
+    return output / f"without-{part}" / "model"
+
+
+def folds(groups: Sequence[Group], n: int = FOLDS) -> list[int]:
     """Return the fold of each question: whole folders of documents, the largest first, each to the smallest fold."""
     sizes, chosen = [0] * n, {}
     for folder, count in Counter(group.question.folder for group in groups).most_common():

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .model import SpanReader
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-_FOLDS = 4  # one of these parts of the document folders is held out
 _REPLAYED = 6000  # rows of the first training from which each step draws some
 _SOURCES = ("qamr", "sentences", "cloze")  # of these rows: those that people or encyclopedias wrote
 
@@ -84,7 +83,7 @@ def make_over_documents(
     from .calibrate import settings_before, uncalibrated
     from .card import history, notice
     from .convert import convert
-    from .documents import folds, load_groups
+    from .documents import FOLDS, folds, load_groups, reader_without
     from .make import RunInfo, finish
     from .mixture import mixture
     from .ranking import Plan, train
@@ -93,11 +92,11 @@ def make_over_documents(
     output.mkdir(parents=True, exist_ok=True)
     own = [(folder / "questions.jsonl", load_groups(folder)) for folder in folders]
     groups = [group for _, part in own for group in part]
-    parts = folds(groups, _FOLDS)
-    if len(set(parts)) < _FOLDS:
+    parts = folds(groups)
+    if len(set(parts)) < FOLDS:
         raise InputError(
             "The documents lie in too few folders to hold some out.",
-            hint=f"Give documents in at least {_FOLDS} folders under corpus/.",
+            hint=f"Give documents in at least {FOLDS} folders under corpus/.",
         )
     rows = [row for row in mixture(corpora, seed) if row.source in _SOURCES]
     random.Random(seed).shuffle(rows)
@@ -117,10 +116,10 @@ def make_over_documents(
     def of(part: int) -> list[Group]:
         return [group for group, own in zip(groups, parts, strict=True) if own == part]
 
-    others = [output / f"without-{part}" / "model" for part in range(_FOLDS)] if cross_fit else []
+    others = [reader_without(output, part) for part in range(FOLDS)] if cross_fit else []
     for part, folder in enumerate(others):
         if not (folder / CHECKSUMS).exists():
-            say(f"Without part {part + 1} of {_FOLDS}:")
+            say(f"Without part {part + 1} of {FOLDS}:")
             folder.parent.mkdir(exist_ok=True)
             convert(learn(part, folder.parent), initial / "tokenizer.json", folder, blank)
     model = learn(None if cross_fit else 0, output)
