@@ -4,8 +4,8 @@
 
 The server runs in this process, over a loopback endpoint that answers after 200 ms; the clients run in another one.
 Half of the clients of `rqa serve` ask for a stream. The clients that leave close their connection after a random part
-of the time that an answer takes. Reports the answers that were whole, tasks that are left afterwards, and the memory:
-after each fifth of the requests, or with --minutes after each round of --requests.
+of the time that an answer takes. Reports the answers that were whole, and the tasks, the memory and the open files that
+are left: after each fifth of the requests, or with --minutes after each round of --requests.
 """
 
 from __future__ import annotations
@@ -127,11 +127,11 @@ async def _soak(session: Session, answering: Answering, given: argparse.Namespac
     url = f"{address.url}/v1" if given.door == "serve" else address.url
     part = given.requests if given.minutes else given.requests // _ROUNDS
     total: dict[str, int] = {}
+    print(f"at the start: {_held()}", flush=True)
     start = time.monotonic()
     asked = 0
     while time.monotonic() - start < 60 * given.minutes if given.minutes else asked < _ROUNDS * part:
         arguments = (given.door, url, asked, part, given.at_once, given.leaving)
-        began = time.perf_counter()
         clients = await asyncio.create_subprocess_exec(
             sys.executable, __file__, "--clients", *map(str, arguments), stdout=subprocess.PIPE
         )
@@ -140,13 +140,12 @@ async def _soak(session: Session, answering: Answering, given: argparse.Namespac
         for outcome, count in outcomes.items():
             total[outcome] = total.get(outcome, 0) + count
         asked += part
-        seconds = time.perf_counter() - began
         await asyncio.sleep(1)  # connections that were closed are noticed
         gc.collect()
         tasks = asyncio.all_tasks() - started
         print(
-            f"{asked} requests: {outcomes}, {seconds:.1f} s; {len(tasks)} tasks left, "
-            f"{capacity.requests} requests in progress, {_memory():.1f} MiB",
+            f"after {time.monotonic() - start:.0f} s, {asked} requests: {outcomes}; {len(tasks)} tasks left, "
+            f"{capacity.requests} requests in progress, {_held()}",
             flush=True,
         )
     print(f"all: {total}")
@@ -154,10 +153,11 @@ async def _soak(session: Session, answering: Answering, given: argparse.Namespac
     await serving
 
 
-def _memory() -> float:
-    """Return the resident memory of this process in MiB."""
+def _held() -> str:
+    """Return the resident memory and the open files of this process."""
     (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
+    files = len([*Path("/proc/self/fd").iterdir()])
+    return f"{int(line.split()[1]) / 1024:.1f} MiB, {files} open files"
 
 
 def main() -> None:

@@ -60,9 +60,10 @@ class Address:
                 f"{host} can be reached from other machines, so requests need a token.",
                 hint="Store one with `rqa keys set serve`, and add `--token serve`.",
             )
+        server = f"http://{f'[{host}]' if ':' in host else host}"
+        self.secret = token.reveal(f"{server}:{port}") if token else ""
         self.socket = _listening(host, port)
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.socket.getsockname()[1]}"
-        self.secret = token.reveal(self.url) if token else ""
+        self.url = f"{server}:{self.socket.getsockname()[1]}"
 
     async def serve(
         self, app: App, *, seconds: float, unguarded: Collection[str] = (), origins: Collection[str] = ()

@@ -416,8 +416,6 @@ def test_without_a_token_only_requests_to_this_machine_are_answered(server: Serv
 def test_an_address_beyond_this_machine_needs_a_token(tmp_path: Path, model: Server) -> None:
     ran = subprocess.run([*RQA, "serve", "--host", "0.0.0.0"], capture_output=True, text=True)
     assert ran.returncode == 2 and "requests need a token" in ran.stderr
-    ran = subprocess.run([*RQA, "serve", "--host", "0.0.0.0", "--token", "door"], capture_output=True, text=True)
-    assert ran.returncode == 4 and "'door'" in ran.stderr
     token = {"RQA_KEY_DOOR": "open-sesame"}
     with serving(tmp_path, "-s", "norag", "--host", "0.0.0.0", "--token", "door", reader=model.url, **token) as server:
         url = server.url.replace("0.0.0.0", "127.0.0.1")
@@ -426,6 +424,12 @@ def test_an_address_beyond_this_machine_needs_a_token(tmp_path: Path, model: Ser
             assert httpx.get(f"{url}/models", headers=headers, trust_env=False).status_code == status
         for page, status in (("/health", 200), ("/", 200), ("/metrics", 401), ("/v1/rqa/document?file=x", 401)):
             assert httpx.get(url.replace("/v1", page), trust_env=False).status_code == status
+
+
+def test_a_token_that_is_not_stored_leaves_no_port_open() -> None:
+    command = [RQA[0], "-X", "dev", *RQA[1:], "serve", "--port", "0", "--token", "door"]  # warns about open sockets
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 4 and "'door'" in ran.stderr and "ResourceWarning" not in ran.stderr
 
 
 def test_a_port_in_use_is_an_error_with_advice() -> None:
