@@ -2,13 +2,16 @@
 
     python benchmarks/ramdocs.py ramdocs.jsonl score_ramdocs.py [--strategies rag,corroborate,consensus,eor]
 
-`rqa batch` answers each question from its passages with the reader `embedded` and default options, and the scorer
-prints a line: answered, of these right and false, complete (every right answer told) and strict (and no wrong one).
+The passages of each question are shuffled, since in the published file the right ones come first. `rqa batch` answers
+from them with the reader `embedded` and default options, and the scorer prints a line: answered, of these right and
+false, complete (every right answer told) and strict (and no wrong one).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -22,8 +25,14 @@ def main() -> None:
     parser.add_argument("scorer", type=Path, help="a script that is given answers and questions")
     parser.add_argument("--strategies", default="rag,corroborate,consensus,eor")
     given = parser.parse_args()
-    batch = [sys.executable, "-m", "robust_qa", "-q", "batch", str(given.questions), "--reader", "embedded"]
+    rows = [json.loads(line) for line in given.questions.read_text("utf-8").splitlines()]
+    order = random.Random(0)
+    for row in rows:
+        order.shuffle(row["passages"])
     with tempfile.TemporaryDirectory() as folder:
+        shuffled = Path(folder, "questions.jsonl")
+        shuffled.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        batch = [sys.executable, "-m", "robust_qa", "-q", "batch", str(shuffled), "--reader", "embedded"]
         for strategy in given.strategies.split(","):
             answers = f"{folder}/{strategy}.jsonl"
             subprocess.run([*batch, "-s", strategy, "-o", answers], check=True)

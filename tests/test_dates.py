@@ -66,6 +66,24 @@ def test_the_date_of_a_file_counts_only_on_request(tmp_path: Path) -> None:
         assert [passage.date for passage in bm25.retrieve("costs", 1)] == [date]
 
 
+@pytest.mark.parametrize(
+    ("name", "date"),
+    [
+        ("2024-05-12-minutes", "2024-05-12"),
+        ("minutes_2024-05", "2024-05"),
+        ("Report 2023 (final)", "2023"),
+        ("rfc2024", ""),
+        ("2024-13-01", ""),
+        ("call-2024-0815", ""),
+    ],
+)
+def test_a_document_without_a_date_has_that_of_its_name(tmp_path: Path, name: str, date: str) -> None:
+    (tmp_path / f"{name}.txt").write_text("It costs 4.20.")
+    bm25 = Bm25(Bm25.Options(index=tmp_path / "index"))
+    bm25.index([tmp_path / f"{name}.txt"])
+    assert [passage.date for passage in bm25.retrieve("costs", 1)] == [date]
+
+
 def side(text: str, date: str, *, chosen: bool = False) -> Position:
     return Position(text, None, (Citation(text, date=date),), chosen)
 

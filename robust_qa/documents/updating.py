@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from shutil import which
 import msgspec
 
 from ..errors import ConfigError, InputError
+from ..kit.dates import iso_date
 from ..types import Stale
 from ..version import __version__
 from .blocks import Unreadable
@@ -22,6 +24,7 @@ from .isolation import SECONDS, Call, in_order
 from .walk import ABSENT, Found, Skipped, State, is_gone, is_under, located, places, shown, state_of
 
 _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
+_DATE = re.compile(r"(?<![^\W_])(?:19|20)\d\d(?:-\d\d){0,2}(?![^\W_]|-\d)")  # in the name of a file
 _TICK = 20_000_000  # nanoseconds within which two changes of a file may get the same time
 
 
@@ -169,7 +172,9 @@ class FileReader:
         return path.stat().st_size > self.megabytes * 1_000_000
 
     def _date(self, path: Path) -> str:
-        """Return the date of the last change of the file, "" without `dates`."""
+        """Return the date in the name of the file, else that of its last change, "" without `dates`."""
+        if named := _DATE.search(path.stem):
+            return iso_date(named[0])
         return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat() if self.dates else ""
 
 

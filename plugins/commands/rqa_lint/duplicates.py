@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from robust_qa.kit import words
+from robust_qa.kit import quantities, words
 
 from .finding import Finding, Place
 
@@ -16,7 +16,7 @@ _COMMON = 50  # paragraphs; a shingle in more of them is a phrase
 
 
 def duplicates(given: Sequence[tuple[str, Place]]) -> list[Finding]:
-    """Return a finding for each two files that share paragraphs, with the places of the first shared one.
+    """Return a finding for each two files that share paragraphs, with the places of one, if possible a differing one.
 
     `given` are files and paragraphs. The score is the share of the shorter file's paragraphs.
     """
@@ -41,14 +41,25 @@ def duplicates(given: Sequence[tuple[str, Place]]) -> list[Finding]:
     sizes = Counter(file for (file, _), own in zip(given, shingles, strict=True) if own)
     found = []
     for (file, other_file), alike in pairs.items():
-        one, other = next(iter(alike.items()))
+        differing = ((pair, _difference(*(given[each][1].text for each in pair))) for pair in alike.items())
+        (one, other), difference = next(filter(lambda each: each[1], differing), (next(iter(alike.items())), ""))
         number = len(alike)
         paragraphs = "paragraph is" if number == 1 else "paragraphs are"
         share = min(1.0, number / min(sizes[file], sizes[other_file]))
-        message = f"{number} {paragraphs} nearly the same"
+        message = f"{number} {paragraphs} nearly the same{difference}"
         files = (file, other_file)
         found.append(Finding("duplicate", message, (given[one][1], given[other][1]), share, files, number))
     return sorted(found, key=lambda each: -each.score)
+
+
+def _difference(one: str, other: str) -> str:
+    """Return the first two quantities that differ, as words to append, "" if all are the same or of other kinds."""
+    for first, second in zip(quantities(one), quantities(other), strict=False):
+        if first.kind != second.kind:
+            break
+        if first.value != second.value:
+            return f", but one says {first.text} and the other {second.text}"
+    return ""
 
 
 def _shingles(text: str) -> frozenset[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robust_qa import Answer, Citation, Passage, Position, Quote
-from robust_qa.kit import cite_quote, sentence_at
+from robust_qa.kit import Claim, answer_key, cite_quote, may_agree, sentence_at, source_of
 
 from .sources import Statement
 from .weighing import Side, rivals
@@ -32,15 +32,39 @@ def abstention(sides: Sequence[Side], said: Sequence[Statement], sure: float) ->
 
 
 def sentence_of(quotes: Sequence[Quote], passages: Sequence[Passage], threshold: float) -> Answer | None:
-    """Return the sentence that likely answers the question, as an answer to "how" and "why" should be."""
-    for quote in quotes[:1]:
-        if quote.highlight is None or (quote.score or 0) < threshold:
-            break
-        text = passages[quote.passage].text
-        sentence = " ".join(text[slice(*sentence_at(text, *quote.highlight))].split())
-        if len(sentence.split()) <= _LONGEST:
-            return Answer(sentence, quote.score, (cite_quote(quote, passages),))
-    return None
+    """Return the sentence that likely answers the question, as an answer to "how" and "why" should be.
+
+    If the sentence of another source contradicts it, both are told and neither is the answer.
+    """
+    if not quotes or quotes[0].highlight is None or (quotes[0].score or 0) < threshold:
+        return None
+    first = _sentence(quotes[0], passages)
+    if len(first.text.split()) > _LONGEST:
+        return None
+    for other in quotes[1:]:
+        if _contradict(quotes[0], other, passages):
+            sides = first, _sentence(other, passages)
+            return Answer(None, conflicts=sides, reason="Two sources say different things.", best_guess=first)
+    return Answer(first.text, first.confidence, first.citations)
+
+
+def _sentence(quote: Quote, passages: Sequence[Passage]) -> Position:
+    text = passages[quote.passage].text
+    sentence = " ".join(text[slice(*sentence_at(text, *(quote.highlight or (quote.start, quote.end))))].split())
+    return Position(sentence, quote.score, (cite_quote(quote, passages),))
+
+
+def _contradict(one: Quote, other: Quote, passages: Sequence[Passage]) -> bool:
+    """Return whether the highlights of two quotes of different sources say something else about the same thing."""
+    if one.highlight is None or other.highlight is None:
+        return False
+    first, second = passages[one.passage], passages[other.passage]
+    keys = (answer_key(each.text[slice(*span)]) for each, span in ((first, one.highlight), (second, other.highlight)))
+    return (
+        source_of(first) != source_of(second)
+        and not may_agree(*keys)
+        and Claim.at(first.text, *one.highlight).contradicts(Claim.at(second.text, *other.highlight))
+    )
 
 
 def _conflicts(first: Position, others: Sequence[Side]) -> tuple[Position, ...]:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from robust_qa import Citation, Passage, Reading
-from robust_qa.kit import Claim, answer_key, cite_reading, sentence_at, source_of, words
-
-_COPY = 0.8  # share of common words from which two passages are one
+from robust_qa.kit import Claim, answer_key, cite_reading, near_copies, sentence_at, source_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +18,11 @@ class Source:
     trust: float
 
     @cached_property
-    def words(self) -> set[str]:
-        return {word for passage in self.passages for word in words(passage.text)}
+    def text(self) -> str:
+        return "\n".join(passage.text for passage in self.passages)
+
+    def copies(self, other: Source) -> bool:
+        return near_copies(self.text, other.text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,25 +61,17 @@ class Statement:
 
 
 def sources_of(passages: Sequence[Passage], trust: Callable[[Passage], float]) -> list[Source]:
-    """Return the sources of `passages` in the order of their first ones. A near-copy of an earlier source is left out.
+    """Return the sources of `passages` in the order of their first ones.
 
     `trust` gives the weight of a passage's source; sources with the weight 0 are not heard.
     """
     groups: dict[str, list[Passage]] = {}
     for passage in passages:
         groups.setdefault(source_of(passage), []).append(passage)
-    found: list[Source] = []
-    for own in groups.values():
-        source = Source(own, trust(own[0]))
-        if source.trust > 0 and not any(_copies(source.words, other.words) for other in found):
-            found.append(source)
-    return found
+    found = [Source(own, trust(own[0])) for own in groups.values()]
+    return [source for source in found if source.trust > 0]
 
 
 def statement(source: Source, reading: Reading) -> Statement:
     """Return what `source` says: an unsure reader gives its likeliest answer as the first rival."""
     return Statement(source, reading.rivals[0] if reading.text is None and reading.rivals else reading)
-
-
-def _copies(one: set[str], other: set[str]) -> bool:
-    return len(one & other) >= _COPY * len(one | other)

@@ -49,7 +49,7 @@ def weigh(statements: Iterable[Statement]) -> list[Side]:
         side = next((group for group in groups if says_same(group[0].key, each.key)), None)
         if side is None:
             groups.append([each])
-        else:
+        elif not any(each.source.copies(other.source) for other in side):
             side.append(each)
     voices = [_voices(group, groups[0][0]) for group in groups]
     sides = []

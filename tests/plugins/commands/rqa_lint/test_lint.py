@@ -130,6 +130,15 @@ def test_near_duplicates_are_found(tmp_path: Path) -> None:
     assert places(finding) == {("a.md", 1), ("b.md", 1)}
 
 
+def test_near_duplicates_tell_where_their_numbers_differ(tmp_path: Path) -> None:
+    rest = " ".join(f"word{n} of the harbour" for n in range(12))
+    texts = {
+        f"rules-{year}__md": f"A berth costs {price} euros a day. {rest}." for year, price in ((2021, 4), (2024, 5))
+    }
+    [finding] = findings(tmp_path, **texts)
+    assert finding["message"] == "1 paragraph is nearly the same, but one says 4 euros and the other 5 euros"
+
+
 @pytest.mark.parametrize(
     "text",
     [

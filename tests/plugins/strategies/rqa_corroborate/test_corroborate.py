@@ -38,7 +38,7 @@ class Marked:
         return reading if score >= self.threshold else Reading(None, rivals=(reading,))
 
     def quote(self, question: str, passages: Sequence[Passage]) -> list[Quote]:
-        return [Quote(0, 0, len(passages[0].text), self.sentence, (0, 3))]
+        return [Quote(n, 0, len(each.text), self.sentence, (0, 3)) for n, each in enumerate(passages)]
 
 
 def answer(*texts: str, reader: Marked | None = None, trust: dict[str, float] | None = None) -> Answer:
@@ -86,6 +86,13 @@ def test_copies_of_a_source_count_once() -> None:
     assert given.text is None and {side.text for side in given.conflicts} == {"1817", "1871"}
 
 
+def test_a_copy_with_another_answer_contradicts_whichever_comes_first() -> None:
+    text = "The light was built in [{} .9], say the keepers of Orrin, who have lived beside it since their youth."
+    for years in (("1871", "1817"), ("1817", "1871")):
+        given = answer(*map(text.format, years))
+        assert given.text is None and [side.text for side in given.conflicts] == list(years)
+
+
 def test_an_answer_about_another_thing_is_no_conflict() -> None:
     given = answer("The light was built in [1871 .9] of granite.", "The ferry first sailed in [1902 .6] to Orrin.")
     assert given.conflicts == ()
@@ -112,6 +119,12 @@ def test_those_who_said_something_else_are_asked_again_in_the_words_of_the_claim
 def test_a_sure_sentence_answers_where_no_short_answer_is_sure(score: float, text: str | None) -> None:
     given = answer("You walk there. It is far.", reader=Marked(sentence=score))
     assert (given.text, given.confidence) == (text, score if text else None)
+
+
+def test_two_sentences_that_contradict_each_other_are_both_told() -> None:
+    texts = "42 days is how long the ferry rests.", "35 days is how long the ferry rests.", "7 cats live there."
+    given = answer(*texts, reader=Marked(sentence=0.8))
+    assert given.text is None and [side.text for side in given.conflicts] == list(texts[:2])
 
 
 def test_without_passages_there_is_no_answer() -> None:
