@@ -3,8 +3,8 @@
     python benchmarks/consensus.py realtimeqa.jsonl rgb_counterfactual.jsonl
 
 A set is JSONL. Each row has `question` and `passages`, of which the first ten count. The reader `embedded` reads each
-one alone. If an answer withstands k planted passages, every choice of 1 to k answers is replaced by the runner-up, by
-one new answer, and by none. A replacement that changes the answer is broken.
+one alone. If an answer withstands k planted passages, every choice of 1 to k answers is replaced by each of the other
+answers, by a new one, and by none. A replacement that changes the answer is broken.
 """
 
 from __future__ import annotations
@@ -66,10 +66,9 @@ def check(statements: Sequence[Statement], figures: Figures) -> None:
     figures.answered += 1
     promised = withstands(ballots, OPTIONS.lead)
     figures.withstood[promised] += 1
-    others = {answer: weight for answer, weight in weights_of(ballots).items() if answer != election.answer}
-    runner_up = max(others, key=others.__getitem__, default=NEW)
+    others = [answer for answer in weights_of(ballots) if answer != election.answer]
     for count in range(1, promised + 1):
-        for answer in dict.fromkeys((runner_up, NEW, SILENT)):
+        for answer in dict.fromkeys((*others, NEW, SILENT)):
             for attacked in replaced(statements, count, answer):
                 after = elect(ballots_of(attacked), OPTIONS.lead)
                 figures.tried += 1

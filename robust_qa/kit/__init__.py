@@ -13,9 +13,9 @@ from ..prompt import Prompt
 from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
-from .claims import Claim, may_agree, says_same, sentence_at, source_of
+from .claims import Claim, may_agree, same_name, says_same, sentence_around, sentence_at, source_of
 from .dates import iso_date
-from .forms import ANSWER, NUMBER, TEXT, Filled, Form, Prompter, list_of, numbers_of, object_of
+from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, list_of, numbers_of, object_of
 from .fusion import fused
 from .http import read_body, retry_after
 from .labels import Labels, in_either_form
@@ -60,6 +60,7 @@ from .warnings import PLAIN_TEXT, warn
 __all__ = [
     "ANSWER",
     "FILTERED",
+    "NOTE",
     "NUMBER",
     "PLAIN_TEXT",
     "STOPWORDS",
@@ -128,8 +129,10 @@ __all__ = [
     "quote_windows",
     "read_body",
     "retry_after",
+    "same_name",
     "says_same",
     "says_unknown",
+    "sentence_around",
     "sentence_at",
     "sentences",
     "single_line",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from .quantity import quantities
 from .terms import content_terms
 from .text import sentences
 
+_TITLE = re.compile(r"[A-Z][a-z]+\.")  # Dr. or Prof.
 _SAME_THING = 1 / 3  # two sentences about the same thing share more than this part of their words
 
 
@@ -40,9 +42,36 @@ class Claim:
         """Return whether both say something else about the same thing, such as another price for it."""
         if self.values or other.values:
             kinds = self.values.keys() & other.values.keys()
-            if all(self.values[kind] == other.values[kind] for kind in kinds):
+            if all(_one_value(kind, self.values[kind], other.values[kind]) for kind in kinds):
                 return False
         return len(self.words & other.words) > _SAME_THING * len(self.words | other.words)
+
+    def agrees(self, other: Claim) -> bool:
+        """Return whether both answers are the same quantity in other words, such as 5 km, or a date and its year."""
+        return (
+            bool(self.values)
+            and self.values.keys() == other.values.keys()
+            and all(_one_value(kind, value, other.values[kind]) for kind, value in self.values.items())
+        )
+
+
+def _one_value(kind: str, one: str, other: str) -> bool:
+    return one == other or (kind == "date" and (one.startswith(f"{other}-") or other.startswith(f"{one}-")))
+
+
+def same_name(one: str, other: str) -> bool:
+    """Return whether two names may be of one person: A. Berg, Anna Berg and Prof. Berg."""
+    names = [[word for word in text.split() if not _TITLE.fullmatch(word)] for text in (one, other)]
+    fewer, more = sorted(names, key=len)
+    if not fewer or fewer[-1] != more[-1] or not all(word[:1].isupper() for word in (*fewer, *more)):
+        return False
+    rest = iter(more[:-1])
+    return all(any(_one_first_name(own, each) for each in rest) for own in fewer[:-1])
+
+
+def _one_first_name(one: str, other: str) -> bool:
+    fewer, more = sorted((one.rstrip("."), other.rstrip(".")), key=len)
+    return fewer == more or (len(fewer) == 1 and more.startswith(fewer))
 
 
 def says_same(one: str, other: str) -> bool:
@@ -59,6 +88,13 @@ def may_agree(one: str, other: str) -> bool:
 def sentence_at(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the characters of the sentence of `text` in which characters `start` to `end` begin."""
     return next(((a, b) for a, b in sentences(text) if a <= start < b), (start, end))
+
+
+def sentence_around(reading: Reading, passages: Sequence[Passage]) -> str:
+    """Return the sentence of a reading without the answer: what the answer is about."""
+    text, start, end = passages[reading.passages[0]].text, reading.start or 0, reading.end or 0
+    first, last = sentence_at(text, start, end)
+    return " ".join(f"{text[first:start]} {text[end:last]}".split())
 
 
 def source_of(passage: Passage) -> str:

@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 TEXT: Mapping[str, Any] = {"type": "string"}
 ANSWER: Mapping[str, Any] = {"type": ["string", "null"]}  # null: not known
+# What is not the answer is bounded, because a small model may go on in circles until its reply is cut.
+NOTE: Mapping[str, Any] = {"type": "string", "maxLength": 600}
 NUMBER: Mapping[str, Any] = {"type": "number"}
 
 

@@ -7,21 +7,38 @@ from dataclasses import dataclass
 
 from .terms import content_terms
 
-_NUMERALS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen twenty thirty"
-_WORDS = dict(zip(_NUMERALS.split(), (*range(1, 16), 20, 30), strict=True))
+_NUMERALS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_WORDS = dict(zip(f"{_NUMERALS} {_TENS}".split(), (*range(1, 16), *range(20, 100, 10)), strict=True))
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2629746, "year": 31556952}
+_UNITS = {  # names of each unit, its kind, and its size in the first unit of that kind
+    r"m|met(?:er|re)s?": ("length", 1.0),
+    r"km|kilomet(?:er|re)s?": ("length", 1000.0),
+    r"cm|centimet(?:er|re)s?": ("length", 0.01),
+    r"mm|millimet(?:er|re)s?": ("length", 0.001),
+    r"g|grams?|grammes?": ("mass", 1.0),
+    r"kg|kilos?|kilogram(?:me)?s?": ("mass", 1000.0),
+    r"l|lit(?:er|re)s?": ("volume", 1.0),
+    r"ml|millilit(?:er|re)s?": ("volume", 0.001),
+    r"(?:°|degrees?) ?C(?:elsius)?": ("temperature", 1.0),
+    r"%|percent|per cent": ("share", 1.0),
+    r"euros?|dollars?|pounds?|EUR|USD|GBP": ("money", 1.0),
+}
 _MONTHS = "January February March April May June July August September October November December".split()
 _MONTH = "|".join(f"{name}|{name[:3]}\\.?" for name in _MONTHS)
 _NUMBER = rf"\d+(?:,\d{{3}}){{0,6}}(?:\.\d+)?|(?:{'|'.join(_WORDS)})\b"
 _UNIT = "|".join(_SECONDS)
 
-_MONEY = re.compile(r"[$£€]\s?(?P<money>\d[\d,]*(?:\.\d+)?)")
+_SCALE = rf"(?: (?P<scale>{'|'.join(_SCALES)}))?"
+_MONEY = re.compile(rf"(?:[$£€]\s?|\b(?:EUR|USD|GBP) )(?P<money>\d[\d,]*(?:\.\d+)?){_SCALE}")
 _FREQUENCY = re.compile(
     rf"\b(?P<times>once|twice|(?:{_NUMBER}) times) (?:a|an|per|each|every) (?P<per>{_UNIT})\b", re.I
 )
 _EVERY = re.compile(rf"\b(?:every|each) (?P<every>{_UNIT})\b", re.I)
 _DURATION = re.compile(rf"(?<![\w.$£€])(?P<long>{_NUMBER})[ -]+(?:\w+ )?(?P<unit>{_UNIT})s?\b", re.I)
-_SHARE = re.compile(r"(?<![\w.])(?P<share>\d+(?:\.\d+)?)\s?(?:%|percent\b|per cent\b)")
+_MEASURE = re.compile(rf"(?<![\w.$£€])(?P<size>{_NUMBER}){_SCALE}[ -]?(?P<unit>{'|'.join(_UNITS)})(?!\w)")
+_CLOCK = re.compile(r"(?<![\w.:])(?P<hour>\d{1,2})(?::(?P<minute>[0-5]\d))?(?: ?(?P<half>[ap])\.?m\b)?(?![\w:])", re.I)
 _DATE = re.compile(
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[ -])?(?P<month>{_MONTH})"
     rf"(?: (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,?)?[ -](?P<year>\d{{4}})\b"
@@ -55,11 +72,9 @@ def quantities(text: str) -> list[Quantity]:
             found.append(Quantity(kind, value, match[0], *match.span()))
 
     for match in _DATE.finditer(text):
-        add(
-            "date", match["iso"] or f"{match['month'][:3]} {match['day'] or match['day2'] or ''} {match['year']}", match
-        )
+        add("date", match["iso"] or _iso(match), match)
     for match in _MONEY.finditer(text):
-        add("money", _plain(match["money"]), match)
+        add("money", _scaled(match["money"], match["scale"]), match)
     for match in _FREQUENCY.finditer(text):
         times = {"once": 1.0, "twice": 2.0}.get(match["times"].lower()) or _number(match["times"].split()[0])
         add("duration", _rounded(_SECONDS[match["per"].lower()] / max(times, 1)), match)
@@ -67,8 +82,11 @@ def quantities(text: str) -> list[Quantity]:
         add("duration", _rounded(_SECONDS[match["every"].lower()]), match)
     for match in _DURATION.finditer(text):
         add("duration", _rounded(_number(match["long"]) * _SECONDS[match["unit"].lower()]), match)
-    for match in _SHARE.finditer(text):
-        add("share", _plain(match["share"]), match)
+    for match in _MEASURE.finditer(text):
+        kind, size = next(own for names, own in _UNITS.items() if re.fullmatch(names, match["unit"]))
+        add(kind, _scaled(match["size"], match["scale"], size), match)
+    for match in filter(lambda each: each["minute"] or each["half"], _CLOCK.finditer(text)):
+        add("clock", _minutes(match), match)
     for match in _VERSION.finditer(text):
         add("version", match["version"], match)
     for match in _YEAR.finditer(text):
@@ -77,6 +95,25 @@ def quantities(text: str) -> list[Quantity]:
         if unit := content_terms(match["noun"]):
             add(f"count {unit[0]}", _plain(match["count"]), match)
     return sorted(found, key=lambda each: each.start)
+
+
+def _iso(date: re.Match[str]) -> str:
+    """Return a date in words as YYYY-MM-DD or YYYY-MM."""
+    month = 1 + next(n for n, name in enumerate(_MONTHS) if name.startswith(date["month"][:3]))
+    day = date["day"] or date["day2"]
+    return f"{date['year']}-{month:02}" + (f"-{int(day):02}" if day else "")
+
+
+def _minutes(clock: re.Match[str]) -> str:
+    """Return a time of day in minutes after midnight."""
+    hour, half = int(clock["hour"]), (clock["half"] or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return str(60 * hour + int(clock["minute"] or 0))
+
+
+def _scaled(number: str, scale: str | None, size: float = 1.0) -> str:
+    return f"{_number(number) * _SCALES.get(scale or '', 1.0) * size:.12g}"
 
 
 def _plain(number: str) -> str:

@@ -1,7 +1,9 @@
 """Count the independent sources that support and contradict a claim with a quantity.
 
-The reader answers the claim's own question from each passage alone. Readings that it is sure of make the sides, and
-less sure ones join a side that has one: "first lit in 1871" alone does not tell when the lighthouse was built.
+The reader answers the claim's own question from each passage alone. Passages in which it is not sure are asked again
+with the words of the surest sentence: "built in what year?" alone does not tell which building. Readings that it is
+sure of make the sides, and less sure ones join a side that has one: "first lit in 1871" alone does not tell when it
+was built.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from robust_qa import Citation, Passage, Reading, Toolbox
-from robust_qa.kit import ask_each, cite, near_copies
+from robust_qa.kit import ask_each, cite, near_copies, sentence_around
 
 from .agreement import Checked, Verdict, question_of, value_of
 
@@ -30,11 +32,17 @@ async def sides(claim: str, passages: Sequence[Passage], toolbox: Toolbox) -> Si
     asked = question_of(claim)
     if asked is None:
         return Sides()
-    readings = await ask_each(lambda passage: toolbox.read(asked.text, [passage]), passages)
+    first = await _ask(asked.text, passages, toolbox)
+    surest = max((each for each in first if each[1].text), key=lambda each: each[1].score or 0, default=None)
+    if surest is None:
+        return Sides()
+    around = sentence_around(surest[1], [surest[0]])
+    again = await _ask(f"{asked.text} {around}", [passage for passage, reading in first if not reading.text], toolbox)
+    readings = [*((passage, reading) for passage, reading in first if reading.text), *again]
     values: dict[str, list[tuple[Passage, Citation]]] = {}
     for sure in (True, False):
-        for passage, reading in zip(passages, readings, strict=True):
-            said = _answer(reading, sure) if isinstance(reading, Reading) else None
+        for passage, reading in readings:
+            said = _answer(reading, sure)
             value = value_of(said.text or "", asked.kind) if said else ""
             if said and value and (sure or value in values):
                 own = values.setdefault(value, [])
@@ -42,6 +50,12 @@ async def sides(claim: str, passages: Sequence[Passage], toolbox: Toolbox) -> Si
                     own.append((passage, cite(passage, said.text, start=said.start)))
     supporting = tuple(citation for _, citation in values.pop(asked.value, ()))
     return Sides(supporting, tuple(citation for own in values.values() for _, citation in own))
+
+
+async def _ask(question: str, passages: Sequence[Passage], toolbox: Toolbox) -> list[tuple[Passage, Reading]]:
+    """Return the passages with what the reader finds in each alone. Failed readings are left out."""
+    readings = await ask_each(lambda passage: toolbox.read(question, [passage]), passages)
+    return [(p, reading) for p, reading in zip(passages, readings, strict=True) if isinstance(reading, Reading)]
 
 
 def majority(checked: Checked, told: Sides) -> Checked:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from robust_qa import Answer, ContextError, CutError, Order, Passage
-from robust_qa.kit import ANSWER, PLAIN_TEXT, TEXT, Form, Prompter, fenced, list_of, numbers_of, object_of, warn
+from robust_qa.kit import ANSWER, NOTE, PLAIN_TEXT, TEXT, Form, Prompter, fenced, list_of, numbers_of, object_of, warn
 
 from .account import Lesson, answered, details, explained, remembered
 from .parsing import Revision, Thought, parse_revision, parse_thought
@@ -138,12 +138,12 @@ class ActiveRag:
 
 def _revision(size: int, final: Mapping[str, Any]) -> Form:
     """Return the form for a corrected thought about `size` documents, and an answer with the schema `final`."""
-    correction = object_of(before=TEXT, after=TEXT, documents=numbers_of(size))
+    correction = object_of(before=NOTE, after=NOTE, documents=numbers_of(size))
     corrections = list_of(correction, _MOST_CORRECTIONS)
-    fields = {"reasoning": TEXT, "corrections": corrections, "thought": TEXT, "documents": numbers_of(size)}
+    fields = {"reasoning": NOTE, "corrections": corrections, "thought": NOTE, "documents": numbers_of(size)}
     return Form("revision", object_of(**fields, answer=final))
 
 
 def _conclusion(size: int, final: Mapping[str, Any]) -> Form:
     """Return the form for a thought about `size` documents, and an answer with the schema `final`."""
-    return Form("conclusion", object_of(thought=TEXT, documents=numbers_of(size), answer=final))
+    return Form("conclusion", object_of(thought=NOTE, documents=numbers_of(size), answer=final))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from robust_qa.kit import ANSWER, NUMBER, TEXT, Form, list_of, numbers_of, object_of
-
-# A small model may go on reasoning in circles until the reply is cut, so what is not the answer is bounded.
-_NOTE = {"type": "string", "maxLength": 600}
+from robust_qa.kit import ANSWER, NOTE, NUMBER, TEXT, Form, list_of, numbers_of, object_of
 
 
 def memory(limit: int) -> Form:
@@ -20,6 +17,6 @@ def consolidation(size: int) -> Form:
 
 def verdict(size: int, *, abstain: bool) -> Form:
     """Return the form for reasoning, groups of `size` documents with their answers, and the final answer."""
-    group = object_of(documents=numbers_of(size), summary=_NOTE, answer=TEXT, confidence=NUMBER)
+    group = object_of(documents=numbers_of(size), summary=NOTE, answer=TEXT, confidence=NUMBER)
     final = ANSWER if abstain else TEXT
-    return Form("finalise", object_of(reasoning=_NOTE, groups=list_of(group, size), reason=_NOTE, answer=final))
+    return Form("finalise", object_of(reasoning=NOTE, groups=list_of(group, size), reason=NOTE, answer=final))

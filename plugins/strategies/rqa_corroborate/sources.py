@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from robust_qa import Citation, Passage, Reading
-from robust_qa.kit import Claim, answer_key, cite_reading, near_copies, sentence_at, source_of
+from robust_qa.kit import (
+    Claim,
+    answer_key,
+    cite_reading,
+    near_copies,
+    same_name,
+    says_same,
+    sentence_around,
+    source_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +57,15 @@ class Statement:
     def claim(self) -> Claim:
         return Claim.of(self.reading, self.source.passages)
 
+    def agrees(self, other: Statement) -> bool:
+        """Return whether both give one answer: in the same words, as one quantity, or as names of one person."""
+        texts = self.reading.text or "", other.reading.text or ""
+        return says_same(self.key, other.key) or self.claim.agrees(other.claim) or same_name(*texts)
+
     @property
     def rest(self) -> str:
         """The sentence of the answer without the answer: what it is about."""
-        start, end = self.reading.start or 0, self.reading.end or 0
-        first, last = sentence_at(self._text, start, end)
-        return " ".join(f"{self._text[first:start]} {self._text[end:last]}".split())
-
-    @property
-    def _text(self) -> str:
-        return self.source.passages[self.reading.passages[0]].text
+        return sentence_around(self.reading, self.source.passages)
 
 
 def sources_of(passages: Sequence[Passage], trust: Callable[[Passage], float]) -> list[Source]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from robust_qa import PROBABLE
-from robust_qa.kit import may_agree, says_same
+from robust_qa.kit import may_agree
 
 from .sources import Source, Statement
 
@@ -46,7 +46,7 @@ def weigh(statements: Iterable[Statement]) -> list[Side]:
         if not each.key or id(each.source) in heard:
             continue
         heard.add(id(each.source))
-        side = next((group for group in groups if says_same(group[0].key, each.key)), None)
+        side = next((group for group in groups if group[0].agrees(each)), None)
         if side is None:
             groups.append([each])
         elif not any(each.source.copies(other.source) for other in side):

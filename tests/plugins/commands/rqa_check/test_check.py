@@ -102,20 +102,21 @@ async def test_an_evaluator_without_token_vectors_is_a_configuration_error() -> 
 HARBOUR = str(Path(__file__).parents[4] / "examples" / "harbour")
 
 
+@pytest.mark.parametrize("subject", ["lighthouse at Skerry Point", "lighthouse"])
 @pytest.mark.parametrize(
     ("year", "verdict", "supporting", "contradicting"),
     [
-        (1817, "contradicted", ["brochure.txt"], ["history.md", "log.jsonl", "keepers.md"]),
-        (1871, "supported", ["history.md", "log.jsonl", "keepers.md"], ["brochure.txt"]),
+        (1817, "contradicted", ["brochure.txt"], ["history.md", "keepers.md", "log.jsonl"]),
+        (1871, "supported", ["history.md", "keepers.md", "log.jsonl"], ["brochure.txt"]),
     ],
 )
 def test_the_side_with_more_sources_decides_and_both_are_quoted(
-    tmp_path: Path, year: int, verdict: str, supporting: list[str], contradicting: list[str]
+    tmp_path: Path, subject: str, year: int, verdict: str, supporting: list[str], contradicting: list[str]
 ) -> None:
-    ran = rqa_check(tmp_path, f"The lighthouse at Skerry Point was built in {year}.", "-d", HARBOUR, "--json")
+    ran = rqa_check(tmp_path, f"The {subject} was built in {year}.", "-d", HARBOUR, "--json")
     [found] = json.loads(ran.stdout)["sentences"]
     assert found["verdict"] == verdict and ran.returncode == (0 if verdict == "supported" else 6)
-    sources = [[Path(each["source"]).name for each in found[side]] for side in ("supporting", "contradicting")]
+    sources = [sorted(Path(each["source"]).name for each in found[side]) for side in ("supporting", "contradicting")]
     assert sources == [supporting, contradicting]
 
 

@@ -1,4 +1,4 @@
-"""Twelve small corpora, written after the strategy, read by the packaged reader.
+"""Sixteen small corpora, written after the strategy, read by the packaged reader.
 
 In each a source is false, older or about another thing.
 """
@@ -81,6 +81,26 @@ CORPORA = {
         "Who designed the harbour crane?", "", "Lena Vogt",
         ("Lena Vogt designed the harbour lamp.", "The harbour crane can lift nine tons.",
          "The crane is painted green."),
+    ),
+    "date": Corpus(
+        "When is the annual meeting?", "3 May 2024", "10 May 2024",
+        ("The annual meeting takes place on 3 May 2024 in the town hall.", "Annual meeting: 2024-05-03, town hall.",
+         "See you at the annual meeting on May 3rd, 2024!", "The annual meeting is on 10 May 2024 in the library."),
+    ),
+    "head": Corpus(
+        "Who is the head of the lab?", "Anna Berg", "Tomas Lind",
+        ("The head of the lab is Dr. Anna Berg.", "A. Berg heads the lab since 2019.",
+         "Prof. Berg is head of the lab and teaches physics.", "The lab is headed by Tomas Lind."),
+    ),
+    "warranty": Corpus(
+        "How long is the warranty of the pump?", "two-year", "12 months",
+        ("The pump comes with a two-year warranty.", "Pump warranty: 12 months.",
+         "Warranty: the pump is covered for 24 months from purchase."),
+    ),
+    "trail": Corpus(
+        "How long is the trail to Mount Corran?", "5 kilometres", "8 km",
+        ("The trail to Mount Corran is 5 km long.", "The Mount Corran trail is 8 km long, and steep.",
+         "Mount Corran's trail measures 5 kilometres and is suitable for children."),
     ),
 }  # fmt: skip
 

@@ -1,0 +1,55 @@
+"""Whether two answers are one, in other words."""
+
+from __future__ import annotations
+
+import pytest
+
+from robust_qa.kit import Claim, quantities, same_name
+
+
+def claim(answer: str) -> Claim:
+    return Claim.at(f"It is {answer}, they say.", 6, 6 + len(answer))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("3 May 2024", "May 3rd, 2024", True),
+        ("3 May 2024", "2024-05-03", True),
+        ("May 2024", "2024-05-03", True),
+        ("3 May 2024", "13 May 2024", False),
+        ("5 km", "5 kilometres", True),
+        ("5000 m", "5km", True),
+        ("5 km", "5 kg", False),
+        ("two years", "24 months", True),
+        ("two years", "12 months", False),
+        ("$5 million", "5,000,000 dollars", True),
+        ("€ 385", "388 euros", False),
+        ("50%", "50 percent", True),
+        ("10:30 pm", "22:30", True),
+        ("10 am", "10 p.m.", False),
+        ("forty seats", "40 seats", True),
+        ("red", "red", False),  # no quantity: their words decide
+    ],
+)
+def test_one_quantity_in_other_words(one: str, other: str, same: bool) -> None:
+    assert claim(one).agrees(claim(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("A. Berg", "Dr. Anna Berg", True),
+        ("Prof. Berg", "Dr. Anna Berg", True),
+        ("Anna M. Berg", "Anna Berg", True),
+        ("Tomas Lind", "Anna Lind", False),
+        ("North Korea", "South Korea", False),
+        ("the mill", "old mill", False),
+    ],
+)
+def test_names_of_one_person(one: str, other: str, same: bool) -> None:
+    assert same_name(one, other) is same_name(other, one) is same
+
+
+def test_a_ratio_and_a_time_of_day() -> None:
+    assert [each.kind for each in quantities("It closes at 18:00. The ratio is 10:30:20.")] == ["clock"]
