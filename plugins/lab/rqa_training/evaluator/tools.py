@@ -123,13 +123,6 @@ def convert(
     help="Value of an Ambiguous action relative to a right one. Higher values give more Ambiguous actions.",
 )
 @click.option("--strategy", metavar="NAME", default="crag", show_default=True, help="Strategy to configure.")
-@click.option(
-    "--by",
-    type=click.Choice(("action", "answers")),
-    default="action",
-    show_default=True,
-    help="Maximise right actions or right answers. For answers, the strategy answers every question with each action.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object that includes the curve.")
 @click.pass_obj
 def calibrate_thresholds(
@@ -141,7 +134,6 @@ def calibrate_thresholds(
     preset: str | None,
     ambiguous: float,
     strategy: str,
-    by: str,
     as_json: bool,
 ) -> None:
     """Choose thresholds for CRAG's actions on the questions in the JSONL files DATA, for each file its own.
@@ -150,32 +142,24 @@ def calibrate_thresholds(
     {"question", "passage", "label"} with label 1 or -1. The best score of a question decides its action. The curve
     and the share of each action go to stderr, the configuration to stdout. Use --preset without DATA to print a preset.
     """
-    from . import answering, thresholds
+    from . import thresholds
     from .rows import judgeable, read_rows
 
     if not data and preset is None:
         raise click.UsageError("Give DATA or a --preset.")
-    if preset and by != "action":
-        raise click.UsageError("Use either --preset or --by answers, not both.")
     table = run.load_config().table("strategy", strategy).values
     plugin = str(table["plugin"].value) if "plugin" in table else strategy
-    _check_options(run, strategy, plugin, {"upper", "lower"} if by == "action" else {"upper", "lower", "ablation"})
+    _check_options(run, strategy, plugin)
     name = name or (str(table["evaluator"].value) if "evaluator" in table else None)
     sets = {path.stem: judgeable(read_rows([path])) for path in data} or {"": []}
     for questions in sets.values():  # before any call
-        if by == "answers":
-            answering.require_answers(questions)
-        elif data and not preset:
+        if data and not preset:
             thresholds.require_both([any(c.relevant for c in one.candidates) for one in questions])
     for of, questions in sets.items():
         result: dict[str, Any] = {"set": of} if len(sets) > 1 else {}
         judged = _judge(run, questions, name) if questions else []
         if preset:
             upper, lower = thresholds.PRESETS[preset]
-        elif by == "answers":
-            by_action = answering.answer_by_action(run, strategy, name, questions, [one.best for one in judged])
-            upper, lower, right = answering.choose(by_action)
-            result["answers"] = {"right": right, "right_if_always": answering.accuracies(by_action)}
         else:
             upper, lower = thresholds.choose(judged, ambiguous=ambiguous)
         result |= {"upper": upper, "lower": lower}
@@ -195,8 +179,6 @@ def _print(result: dict[str, Any], strategy: str, comment: str, values: dict[str
     """Print the curve to stderr, and the table of the strategy to stdout."""
     if "curve" in result:
         _print_curve(result)
-    if "answers" in result:
-        _print_answers(result["answers"])
     click.echo(f"[strategy.{_key(strategy)}]\n# {comment}")
     for key, value in {**values, "upper": result["upper"], "lower": result["lower"]}.items():
         click.echo(f"{key} = {json.dumps(value, ensure_ascii=False)}")
@@ -227,10 +209,10 @@ def _measure(judged: Sequence[Judged], upper: float, lower: float) -> dict[str, 
     }
 
 
-def _check_options(run: Run, strategy: str, plugin: str, needed: set[str]) -> None:
-    """Raise ConfigError unless the strategy exists and has the options `needed`."""
+def _check_options(run: Run, strategy: str, plugin: str) -> None:
+    """Raise ConfigError unless the strategy exists and has thresholds."""
     options = run.host.find("strategy", plugin).options
-    missing = needed - {field.name for field in dataclasses.fields(options)} if options else needed
+    missing = {"upper", "lower"} - ({field.name for field in dataclasses.fields(options)} if options else set())
     if missing:
         raise ConfigError(
             f"The strategy {strategy} has no option `{min(missing)}`.",
@@ -242,11 +224,6 @@ def _note_existing_table(run: Run, strategy: str, table: Mapping[str, Any]) -> N
     """Name the files that already have the table, because TOML does not allow it twice."""
     for origin in dict.fromkeys(value.layer.origin for value in table.values() if not value.layer.textual):
         run.say(f"{origin} already has a table [strategy.{strategy}]: add these lines to it")
-
-
-def _print_answers(answers: dict[str, Any]) -> None:
-    always = ", ".join(f"{100 * share:.1f} % if always {name}" for name, share in answers["right_if_always"].items())
-    click.echo(f"right answers: {100 * answers['right']:.1f} %; {always}", err=True)
 
 
 def _print_curve(result: dict[str, Any]) -> None:

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from robust_qa import InputError
-from rqa_training.evaluator.answering import ByAction, accuracies
-from rqa_training.evaluator.answering import choose as choose_by_answers
 from rqa_training.evaluator.thresholds import PRESETS, Judged, action_accuracy, choose, curve, single
 
 # Answerable with the best score high, mixed in the middle, unanswerable low.
@@ -45,33 +43,7 @@ def test_questions_of_one_kind_are_refused(relevant: bool) -> None:
         choose([Judged((0.5,), (relevant,))])
 
 
-def test_thresholds_are_ordered_and_in_range() -> None:
-    import random
-
-    rng = random.Random(1)
-    for _ in range(200):
-        judged = [Judged((rng.choice([-1.0, 1.0, rng.uniform(-1, 1)]),), (rng.random() < 0.5,)) for _ in range(20)]
-        if len({one.answerable for one in judged}) == 2:
-            upper, lower = choose(judged, ambiguous=rng.uniform(0.5, 1))
-            assert -1 <= lower <= upper <= 1
-
-
-def test_thresholds_are_optimal() -> None:
-    import random
-
-    rng = random.Random(2)
-    judged = [Judged((round(rng.uniform(-1, 1), 1),), (rng.random() < 0.5,)) for _ in range(40)]
-
-    def value(upper: float, lower: float) -> float:
-        accuracy, ambiguous = action_accuracy(judged, upper, lower)
-        return (accuracy * (1 - ambiguous) if ambiguous < 1 else 0) + 0.65 * ambiguous
-
-    grid = [n / 20 for n in range(-20, 21)]
-    best = max(value(upper, lower) for upper in grid for lower in grid if lower <= upper)
-    assert value(*choose(judged, ambiguous=0.65)) >= best - 1e-9
-
-
-def test_thresholds_are_optimal_with_scores_of_1() -> None:
+def test_thresholds_are_optimal_and_ordered() -> None:
     rng = random.Random(5)
     for _ in range(60):
         some = [Judged((rng.randrange(-2, 3) / 2,), (rng.random() < 0.5,)) for _ in range(rng.randint(0, 10))]
@@ -162,7 +134,6 @@ def test_configuration_is_for_the_named_strategy(calibrate: Any, data: Path) -> 
     ("arguments", "message"),
     [
         (["--strategy", "rag"], "The strategy rag has no option `lower`"),
-        (["--strategy", "rag", "--by", "answers"], "The strategy rag has no option `ablation`"),
         (["--strategy", "nosuch"], "There is no strategy named 'nosuch'"),
     ],
 )
@@ -210,12 +181,6 @@ def test_a_preset_can_be_tried_on_data(calibrate: Any, data: Path) -> None:
     told = json.loads(calibrate(data, "--json", "--preset", "popqa").out)
     assert (told["upper"], told["lower"]) == (0.59, -0.99)
     assert 0 < told["accuracy"] <= 1
-
-
-def test_a_preset_is_not_chosen_by_answers(rqa: Any) -> None:
-    ended = rqa("train", "thresholds", "--preset", "popqa", "--by", "answers")
-    assert ended.code == 2
-    assert "--by" in ended.err
 
 
 def test_data_or_preset_is_required(rqa: Any) -> None:
@@ -270,95 +235,3 @@ def test_a_preset_can_be_tried_on_data_of_one_kind(calibrate: Any, data: Path) -
     assert ended.code == 0, ended.err
     assert "100.0 % right actions" in ended.err and "one threshold" not in ended.err
     assert json.loads(calibrate(data, "--preset", "popqa", "--json").out)["single"] is None
-
-
-# -- by the strategy's answers
-
-
-def test_thresholds_by_answers_have_most_right_answers() -> None:
-    found = [
-        *(ByAction(0.8, (True, False, False)) for _ in range(3)),
-        *(ByAction(0.1, (False, True, False)) for _ in range(3)),
-        *(ByAction(-0.9, (False, False, True)) for _ in range(2)),
-    ]
-    upper, lower, right = choose_by_answers(found)
-    assert 0.1 < upper <= 0.8
-    assert -0.9 < lower <= 0.1
-    assert right == 1
-    assert accuracies(found) == {"correct": 3 / 8, "ambiguous": 3 / 8, "incorrect": 2 / 8}
-
-
-def test_thresholds_by_answers_are_optimal() -> None:
-    rng = random.Random(3)
-    for _ in range(50):
-        found = [
-            ByAction(rng.randrange(-5, 6) / 5, (rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.3))
-            for _ in range(rng.randint(1, 12))
-        ]
-
-        def right(upper: float, lower: float, found: list[ByAction] = found) -> float:
-            of = [0 if one.best >= upper else 2 if one.best < lower else 1 for one in found]
-            return sum(one.right[n] for n, one in zip(of, found, strict=True)) / len(found)
-
-        tried = [n / 10 - 1.05 for n in range(21)]
-        upper, lower, share = choose_by_answers(found)
-        assert lower <= upper
-        assert share == pytest.approx(right(upper, lower))
-        assert share == pytest.approx(max(right(a, b) for a in tried for b in tried if b <= a))
-
-
-def test_strategy_answers_with_each_action(rqa: Any, data: Path) -> None:
-    ended = rqa("train", "thresholds", data, "--evaluator", "lexical", "--by", "answers", "--json")
-    assert ended.code == 0, ended.err
-    told = json.loads(ended.out)
-    always = told["answers"]["right_if_always"]
-    assert always["incorrect"] == 0  # nothing is searched: it abstains
-    assert told["answers"]["right"] >= max(always.values())
-    assert -1 <= told["lower"] <= told["upper"] <= 1
-
-
-def test_answers_agree_with_rqa_eval(rqa: Any, tmp_path: Path) -> None:
-    def row(question: str, answers: list[Any], title: str, text: str) -> dict[str, Any]:
-        return {"question": question, "answers": answers, "passages": [{"title": title, "text": text}]}
-
-    rows = [
-        row("Who wrote of the whale?", ["Melville"], "The whale", "Melville wrote a book of it in London."),
-        row("What is the occupation of Ann Lee?", ["painter"], "Ann Lee", "She was a painter of gates."),  # its title
-        row("When was the gate built?", [["1900"], ["1950"]], "Gate", "The gate was built in 1900."),  # one of two
-    ]
-    file = tmp_path / "titled.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)))
-    Path("rqa.toml").write_text('[defaults]\nreader = "lexical"\nevaluator = "lexical"\n')
-    by_answers = rqa("train", "thresholds", file, "--evaluator", "lexical", "--by", "answers", "--json")
-    always = json.loads(by_answers.out)["answers"]["right_if_always"]
-    assert always["correct"] == pytest.approx(1 / 3)
-    for action, share in always.items():
-        ablation = ("-O", f"strategy.crag.ablation=only-{action}")
-        assert rqa("eval", file, "-s", "crag", *ablation, "-o", action).code == 0
-        figures = json.loads(Path(action, "metrics.json").read_text())["groups"][0]["strategies"]["crag"]
-        assert figures["accuracy"]["value"] == share
-
-
-def test_by_answers_accepts_data_of_one_kind(rqa: Any, data: Path) -> None:
-    ended = rqa("train", "thresholds", one_kind(data), "--evaluator", "lexical", "--by", "answers")
-    assert ended.code == 0, ended.err
-    assert "[strategy.crag]" in ended.out
-
-
-def test_by_answers_needs_answers(rqa: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("rqa_training.evaluator.tools._judge")
-    file = tmp_path / "pairs.jsonl"
-    file.write_text(
-        '{"question": "who", "passage": "ada", "label": 1}\n{"question": "who", "passage": "x", "label": -1}'
-    )
-    ended = rqa("train", "thresholds", file, "--evaluator", "lexical", "--by", "answers")
-    assert ended.code != 0
-    assert "has no answers" in ended.err
-
-
-def test_by_answers_needs_labels(rqa: Any, tmp_path: Path) -> None:
-    file = tmp_path / "scores.jsonl"
-    file.write_text('{"question": "who", "passage": "ada", "score": 0.5}')
-    ended = rqa("train", "thresholds", file, "--evaluator", "lexical", "--by", "answers")
-    assert ended.code == 2
-    assert "no question with answers" in ended.err
