@@ -6,7 +6,6 @@ import dataclasses
 import json
 import shlex
 import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import click
 from ..errors import ConfigError, MissingError, RqaError, did_you_mean
 from ..host.registry import Plugin, Registered
 from ..sanitize import printable
+from ..stdout import plugins_write_to_stderr
 from ..types import ANSWERING_KINDS, Kind
 from .options import FiniteFloat, KeyValue
 from .run import Run, pass_run
@@ -129,31 +129,23 @@ def check(
 
     from .. import testing
     from ..answering.components import Components
-    from ..testing.side_effects import SideEffects
     from .checking import Report
 
-    effects = SideEffects()
-    report = Report(name, seconds, effects.findings)
-    with redirect_stdout(sys.stderr), effects, report:
-        with effects.during("when the plugins were loaded"):
-            components = Components(run.load_config(option), run.host)
+    with Report(seconds) as report, plugins_write_to_stderr():
+        components = Components(run.load_config(option), run.host)
         kind = kind or _kind_of(name, components)
-        report.subject = f"{kind} {name}"
-        with effects.during("when it was built"):
-            part = components.component(kind, name)
-            component = part.build(components.embedder)
-            try:
-                with part.attributed():
-                    getattr(component, "fingerprint", str)()
-            except MissingError:
-                raise
-            except RqaError:
-                pass  # the checks below report it
-        with effects.during("when it was called"):
-            testing.check(kind, component, query=query, seconds=seconds, close=True, report=report)
-            asyncio.run(components.close())
-        code = report.finish()
-    report.leave(code)
+        part = components.component(kind, name)
+        component = part.build(components.embedder)
+        try:
+            with part.attributed():
+                getattr(component, "fingerprint", str)()
+        except MissingError:
+            raise
+        except RqaError:
+            pass  # the checks below report it
+        testing.check(kind, component, query=query, seconds=seconds, close=True, report=report)
+        asyncio.run(components.close())
+        code = report.finish(f"{kind} {name}")
     if code:
         sys.exit(code)
 

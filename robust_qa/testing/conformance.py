@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ..calls.contract import check_component, closed, passes
@@ -15,17 +14,13 @@ from .suite import Behaviour, Failed, Finding, Skipped, Subject, Suite, describe
 class Report(Protocol):
     """Receives the progress of the checks."""
 
-    def planned(self, names: Sequence[str], /) -> None: ...
-
-    def begin(self, name: str, /) -> None: ...
+    def begin(self) -> None: ...
 
     def found(self, finding: Finding, /) -> None: ...
 
 
 class _Silent:
-    def planned(self, names: Sequence[str], /) -> None: ...
-
-    def begin(self, name: str, /) -> None: ...
+    def begin(self) -> None: ...
 
     def found(self, finding: Finding, /) -> None: ...
 
@@ -80,10 +75,7 @@ def assert_conforms(kind: str, component: Any, *, query: str = "What is the capi
 
 
 async def _try_all(suite: Suite, subject: Subject, seconds: float, report: Report, *, close: bool) -> list[Finding]:
-    report.begin(suite[0].name)
     tried = [each for each in (*suite, *COMMON) if not each.of or hasattr(subject.component, each.of)]
-    closing = ["`close` ends it"] if close and hasattr(subject.component, "close") else []
-    report.planned([*(behaviour.name for behaviour in tried), *closing])
     findings: list[Finding] = []
     stop = ""
 
@@ -95,22 +87,20 @@ async def _try_all(suite: Suite, subject: Subject, seconds: float, report: Repor
         if stop:
             add(Finding(behaviour.name, "skipped", stop))
             continue
-        report.begin(behaviour.name)
+        report.begin()
         try:
             add(await _try(behaviour, subject, seconds))
         except RqaError as error:
-            if behaviour is suite[0]:
-                raise
             # A model, a key or the network is missing, so the other checks would fail too.
             add(Finding(behaviour.name, "failed", described(error)))
             stop = f"skipped after the {error.kind}"
         if behaviour is suite[0] and findings[0].state == "failed":
             stop = "skipped, because the first check failed"
-    for name in closing:
-        report.begin(name)
+    report.begin()
+    if close and hasattr(subject.component, "close"):
         failure = await closed("it", subject.component, seconds)
-        add(Finding(name, "failed" if failure else "passed", failure))
-    report.begin("its tasks and threads end")
+        add(Finding("`close` ends it", "failed" if failure else "passed", failure))
+        report.begin()  # of its tasks and threads
     return findings
 
 
