@@ -1,9 +1,7 @@
 """The similarity `nli`: the probability that one answer entails another.
 
-The classifier is a folder: a BERT or RoBERTa written by rqa_eor.convert, which runs on CTranslate2, or any checkpoint
-for sequence classification, which runs on transformers. A converted folder holds the encoder, tokenizer.json, and
-head.npz with the arrays of the classification head: `dense_weight`, `dense_bias`, `out_weight`, `out_bias`,
-`entailment` (the index of that class) and `limit` (tokens of the longest pair).
+The classifier is the folder of a sequence-classification checkpoint with a label `entailment`, as transformers saves
+it: BERT, DeBERTa-v3, BART, ModernBERT and so on. It needs the extra robust-qa[nli].
 """
 
 from __future__ import annotations
@@ -12,12 +10,13 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from robust_qa import MissingError
-from robust_qa.kit import even_batches, whole_characters
+from robust_qa import ConfigError, MissingError
+from robust_qa.kit import even_batches, install_hint, whole_characters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,24 +24,10 @@ if TYPE_CHECKING:
 
     from robust_qa import Toolbox
 
-FILES = ("model.bin", "tokenizer.json", "head.npz")
-_BATCH = 1024  # tokens in a batch, including padding
+_BATCH = 16_000  # characters in a batch, including padding
+_LONGEST = 512  # tokens of a pair
 _CACHE_SIZE = 100_000  # pairs
-
-
-class Classifier(Protocol):
-    """Computes for each pair the probability that the first text entails the second."""
-
-    def entailment(self, pairs: Sequence[tuple[str, str]]) -> list[float]: ...
-
-
-def load(folder: Path) -> Classifier:
-    """Return the classifier in `folder`, which loads on first use. Raises MissingError if a file is missing."""
-    if (folder / "config.json").is_file() and not (folder / FILES[0]).is_file():
-        from .checkpoint import Checkpoint
-
-        return Checkpoint(folder)
-    return Converted(folder)
+_HINT = "Set `nli_model` to the folder of a sequence-classification checkpoint with its tokenizer."
 
 
 class Nli:
@@ -73,67 +58,74 @@ class Nli:
         return mean
 
 
-class Converted:
-    """A BERT or RoBERTa on CTranslate2, loaded on first use. Raises MissingError if a file is missing."""
+class Classifier:
+    """The classifier in `folder`, loaded on first use, on a GPU if there is one.
+
+    Raises MissingError if the folder has no checkpoint, ConfigError if torch or transformers is not installed.
+    """
 
     def __init__(self, folder: Path) -> None:
-        missing = [name for name in FILES if not (folder / name).is_file()]
-        if missing:
-            raise MissingError(
-                f"{folder} is not a classifier: it has no {', '.join(missing)}.",
-                hint="Set `nli_model` to a checkpoint for sequence classification, or convert one with "
-                "`python -m rqa_eor.convert CHECKPOINT FOLDER`.",
+        if not (folder / "config.json").is_file():
+            raise MissingError(f"{folder} is not a classifier: it has no config.json.", hint=_HINT)
+        if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
+            raise ConfigError(
+                f"The classifier in {folder} needs {' and '.join(missing)}.",
+                hint=f"Run `{install_hint('nli')}`.",
             )
         self._folder = folder
         self._lock = threading.Lock()
 
     def entailment(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return for each pair the probability that the first text entails the second."""
+        import torch
+
         with self._lock:
-            encoder, tokenizer, head = self._model
-        clean = [tuple(map(whole_characters, pair)) for pair in pairs]
-        encoded = [(tokens.ids, tokens.type_ids) for tokens in tokenizer.encode_batch(clean)]
-        probabilities = [0.0] * len(pairs)
-        for batch in even_batches([len(ids) for ids, _ in encoded], _BATCH, 1):
-            hidden = _first_tokens(encoder, [encoded[n] for n in batch])
-            for n, probability in zip(batch, _probabilities(hidden, head), strict=True):
-                probabilities[n] = float(probability)
+            tokenizer, model, entailment, limit = self._loaded
+            clean = [tuple(map(whole_characters, pair)) for pair in pairs]
+            probabilities = [0.0] * len(pairs)
+            for batch in even_batches([len(one) + len(other) for one, other in clean], _BATCH, 1):
+                ones, others = zip(*(clean[n] for n in batch), strict=True)
+                inputs = tokenizer(
+                    list(ones), list(others), padding=True, truncation=True, max_length=limit, return_tensors="pt",
+                    split_special_tokens=True,  # a "[SEP]" in a text is plain text
+                )  # fmt: skip
+                with torch.inference_mode():
+                    found = model(**inputs.to(model.device)).logits.float().softmax(-1)[:, entailment]
+                for n, probability in zip(batch, found.tolist(), strict=True):
+                    probabilities[n] = probability
         return probabilities
 
     @cached_property
-    def _model(self) -> tuple[Any, Any, dict[str, Any]]:
-        import ctranslate2
-        import numpy as np
-        from tokenizers import Tokenizer
+    def _loaded(self) -> tuple[Any, Any, int, int]:
+        import torch
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()
         try:
-            with np.load(self._folder / "head.npz") as arrays:
-                head = dict(arrays)
-            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-            tokenizer.encode_special_tokens = True  # a "[SEP]" in a text is plain text
-            tokenizer.no_padding()
-            tokenizer.enable_truncation(int(head["limit"]))
-            return ctranslate2.Encoder(str(self._folder)), tokenizer, head
-        except Exception as error:  # tokenizers raises plain Exception
-            raise MissingError(
-                f"Cannot load the classifier in {self._folder}: {error}.",
-                hint="Convert it again with `python -m rqa_eor.convert CHECKPOINT FOLDER`.",
-            ) from error
+            tokenizer = AutoTokenizer.from_pretrained(self._folder, local_files_only=True)
+            model = AutoModelForSequenceClassification.from_pretrained(
+                self._folder, dtype=torch.float32, local_files_only=True
+            )
+        except Exception as error:  # transformers raises many kinds of errors
+            raise MissingError(f"Cannot load the classifier in {self._folder}: {error}.", hint=_HINT) from error
+        model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+        return tokenizer, model, _entailment_label(model.config), _longest_pair(model.config)
 
 
-def _first_tokens(encoder: Any, encoded: Sequence[tuple[list[int], list[int]]]) -> NDArray[np.float32]:
-    import numpy as np
+def _entailment_label(config: Any) -> int:
+    """Return the index of the label `entailment`. Raises ConfigError if there is none."""
+    found = [number for number, label in config.id2label.items() if str(label).lower() == "entailment"]
+    if not found:
+        raise ConfigError(
+            f"The model has the labels {', '.join(map(str, config.id2label.values()))}, but no entailment.",
+            hint='Set id2label in its config.json: {"0": "contradiction", "2": "entailment"}.',
+        )
+    return int(found[0])
 
-    output = encoder.forward_batch([ids for ids, _ in encoded], token_type_ids=[types for _, types in encoded])
-    hidden: NDArray[np.float32] = np.array(output.last_hidden_state)[:, 0]
-    return hidden
 
-
-def _probabilities(hidden: NDArray[np.float32], head: dict[str, Any]) -> NDArray[np.float32]:
-    """Apply the head of both families to the first token: dense layer, tanh, linear layer, softmax."""
-    import numpy as np
-
-    logits = np.tanh(hidden @ head["dense_weight"].T + head["dense_bias"]) @ head["out_weight"].T + head["out_bias"]
-    powers = np.exp(logits - logits.max(1, keepdims=True))
-    probabilities: NDArray[np.float32] = powers[:, int(head["entailment"])] / powers.sum(1)
-    return probabilities
+def _longest_pair(config: Any) -> int:
+    """Return the number of tokens of the longest pair that the model reads."""
+    reserved = config.pad_token_id + 1 if "roberta" in config.model_type else 0  # RoBERTa counts positions from there
+    positions = getattr(config, "max_position_embeddings", None)
+    return min(_LONGEST, int(positions) - reserved) if positions else _LONGEST

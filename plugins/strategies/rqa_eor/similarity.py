@@ -49,9 +49,9 @@ def _similarity(name: str, nli_model: Path | None, embedder: EmbedderHandle | No
                 f"The similarity {name!r} needs a classifier, but `nli_model` is not set.",
                 hint="Choose one as described in `rqa help strategies`, or remove it from `similarities`.",
             )
-        from .nli import Nli, load
+        from .nli import Classifier, Nli
 
-        return Nli(load(nli_model), with_question=name == "nli-question").compare
+        return Nli(Classifier(nli_model), with_question=name == "nli-question").compare
     return partial(_by_evaluator, name)
 
 

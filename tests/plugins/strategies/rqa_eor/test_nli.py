@@ -1,4 +1,4 @@
-"""Convert tiny random classifiers of two families and compare them with torch."""
+"""The similarity `nli` with tiny random classifiers of two families."""
 
 import json
 from importlib.util import find_spec
@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from robust_qa import ConfigError, InputError, MissingError, Passage, Question, Reading
+from robust_qa import ConfigError, MissingError, Passage, Question, Reading
 from robust_qa.testing import ask
 from rqa_eor import Eor
-from rqa_eor.convert import convert  # private: the command `python -m rqa_eor.convert` would load torch in each test
-from rqa_eor.nli import load  # private: a vote shows only means of the probabilities that are compared here
+from rqa_eor.nli import Classifier  # private: a vote shows only means of the probabilities that are compared here
 
 WORDS = "who wrote emma the novel jane austen in 1815 murray published it paris not".split()
 
@@ -31,11 +30,10 @@ def compared(name: str, folder: Path) -> float:
     return found
 
 
-def test_incomplete_folder_is_an_error_that_names_the_files(tmp_path: Path) -> None:
-    (tmp_path / "model.bin").touch()
-    with pytest.raises(MissingError, match=r"it has no tokenizer\.json, head\.npz") as caught:
+def test_a_folder_without_checkpoint_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"it has no config\.json") as caught:
         compared("nli", tmp_path)
-    assert "rqa_eor.convert" in caught.value.hint
+    assert "nli_model" in caught.value.hint
 
 
 # -- with torch
@@ -44,8 +42,8 @@ def test_incomplete_folder_is_an_error_that_names_the_files(tmp_path: Path) -> N
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))  # it sets that itself, and leaves it
-    pytest.importorskip("transformers", reason="converting needs the extra robust-qa[train]")
-    return pytest.importorskip("torch", reason="converting needs the extra robust-qa[train]")
+    pytest.importorskip("transformers", reason="needs the extra robust-qa[nli]")
+    return pytest.importorskip("torch", reason="needs the extra robust-qa[nli]")
 
 
 LABELS = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}
@@ -95,7 +93,7 @@ def deberta(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("family", [bert, deberta])
-def test_an_unconverted_checkpoint_runs_on_transformers(torch: Any, family: Any, tmp_path: Path) -> None:
+def test_the_probabilities_are_those_of_the_checkpoint(torch: Any, family: Any, tmp_path: Path) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     torch.manual_seed(4)
@@ -108,62 +106,33 @@ def test_an_unconverted_checkpoint_runs_on_transformers(torch: Any, family: Any,
             model(**tokenizer(*pair, truncation=True, max_length=40, return_tensors="pt")).logits[0] for pair in pairs
         ]
     expected = [float(row.softmax(0)[2]) for row in logits]
-    assert load(checkpoint).entailment(pairs) == pytest.approx(expected, abs=1e-5)
+    assert Classifier(checkpoint).entailment(pairs) == pytest.approx(expected, abs=1e-5)
     assert max(expected) - min(expected) > 0.01  # or nothing would be compared
 
 
-def test_another_family_is_not_converted_and_the_error_says_how_to_use_it(torch: Any, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="'deberta-v2' cannot be converted") as caught:
-        convert(str(deberta(tmp_path / "checkpoint")), tmp_path / "nli")
-    assert "set `nli_model` to its folder" in caught.value.hint
-
-
 @pytest.mark.skipif(bool(find_spec("torch")), reason="torch is installed")
-def test_without_transformers_an_unconverted_checkpoint_is_refused_at_once(tmp_path: Path) -> None:
+def test_without_transformers_a_checkpoint_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ConfigError, match="needs torch and transformers") as caught:
         compared("nli", tmp_path)
     assert "[nli]" in caught.value.hint
 
 
-@pytest.mark.parametrize("family", [bert])
-def test_a_converted_classifier_gives_the_probabilities_of_the_original(
-    torch: Any, family: Any, tmp_path: Path
-) -> None:
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    torch.manual_seed(4)
-    checkpoint = family(tmp_path / "checkpoint")
-    convert(str(checkpoint), tmp_path / "nli", "float32")
-    pairs = [("jane austen", "austen wrote emma"), ("1815", "published in 1815"), ("paris", "who ? " * 30)]
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    with torch.no_grad():
-        logits = [
-            model(**tokenizer(*pair, truncation=True, max_length=40, return_tensors="pt")).logits[0] for pair in pairs
-        ]
-    expected = [float(row.softmax(0)[2]) for row in logits]
-    assert load(tmp_path / "nli").entailment(pairs) == pytest.approx(expected, abs=1e-4)
-    assert max(expected) - min(expected) > 0.01  # or nothing would be compared
-
-
 def test_answers_are_compared_both_ways_with_the_question_or_without(torch: Any, tmp_path: Path) -> None:
     torch.manual_seed(4)
-    convert(str(bert(tmp_path / "checkpoint")), tmp_path / "nli")
+    folder = bert(tmp_path / "nli")
     one, other = "jane austen", "murray"
-    likely = load(tmp_path / "nli").entailment(
+    likely = Classifier(folder).entailment(
         [(one, other), (other, one), (f"who ? {one}", f"who ? {other}"), (f"who ? {other}", f"who ? {one}")]
     )
-    assert compared("nli", tmp_path / "nli") == pytest.approx(sum(likely[:2]) / 2)
-    assert compared("nli-question", tmp_path / "nli") == pytest.approx(sum(likely[2:]) / 2)
+    assert compared("nli", folder) == pytest.approx(sum(likely[:2]) / 2)
+    assert compared("nli-question", folder) == pytest.approx(sum(likely[2:]) / 2)
 
 
-@pytest.mark.parametrize(("family", "mark"), [(bert, "[SEP]")])
-def test_special_tokens_in_a_text_are_plain_text(torch: Any, family: Any, mark: str, tmp_path: Path) -> None:
+def test_special_tokens_in_a_text_are_plain_text(torch: Any, tmp_path: Path) -> None:
     torch.manual_seed(4)
-    convert(str(family(tmp_path / "checkpoint")), tmp_path / "nli", "float32")
-    texts = [mark, "? ? ?", "\ud800", "\ufffd"]  # a mark is three pieces, which the vocabulary lacks
-    found = load(tmp_path / "nli").entailment([(f"jane {text} austen", f"murray {text}") for text in texts])
+    texts = ["[SEP]", "? ? ?", "\ud800", "\ufffd"]  # a mark is three pieces, which the vocabulary lacks
+    found = Classifier(bert(tmp_path / "nli")).entailment([(f"jane {text} austen", f"murray {text}") for text in texts])
     assert found[0] == pytest.approx(found[1]) and found[2] == pytest.approx(found[3])
     assert abs(found[1] - found[3]) > 0.01  # or nothing would be compared
 
@@ -174,6 +143,4 @@ def test_checkpoint_without_entailment_is_refused(torch: Any, tmp_path: Path) ->
     config["id2label"] = {"0": "A", "1": "B", "2": "C"}
     (checkpoint / "config.json").write_text(json.dumps(config))
     with pytest.raises(ConfigError, match="A, B, C, but no entailment"):
-        convert(str(checkpoint), tmp_path / "nli")
-    with pytest.raises(InputError, match="is not empty"):
-        convert(str(checkpoint), checkpoint)
+        compared("nli", checkpoint)
