@@ -1,12 +1,9 @@
 """Self-RAG: the model's reflection tokens request passages and rate the answer after each passage.
 
 Asai et al., "Self-RAG: Learning to Retrieve, Generate, and Critique through Self-Reflection", ICLR 2024. Needs a model
-trained to write these tokens. k + 1 calls for k passages, k of them at once; 2 calls if the model wants no passages. T
-segments and a beam of B add at most (T - 1) B k calls.
+trained to write these tokens. k + 1 calls for k passages, k of them at once; 2 calls if the model wants no passages.
 
-As in the published inference, passages are retrieved once, a continuation is scored whole and cut where it requests
-passages again, and the score of a path is the product of its segments' scores. Two differences: finished paths stay in
-the beam, and a token that declines further passages always counts, whatever its probability.
+This is the inference for short answers: one segment after each passage, cut where the model requests passages again.
 """
 
 from __future__ import annotations
@@ -22,8 +19,8 @@ from robust_qa import Answer, ContextError, Continuation, Passage
 from robust_qa.kit import answer_key, ask_each, cite, says_unknown
 
 from .. import asking
-from .paths import Path, Segment
 from .reflection import NO_RETRIEVAL, RETRIEVE, critique, defused, wish
+from .segment import Segment
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -45,8 +42,6 @@ class SelfRag:
         w_rel: float = 1.0  # weight of the passage's relevance in a segment's score
         w_sup: float = 1.0  # weight of the support by the passage
         w_use: float = 0.5  # weight of the answer's usefulness
-        segments: Annotated[int, Meta(ge=1)] = 1  # T: maximum segments in a path; 1 for short answers
-        beam: Annotated[int, Meta(ge=1)] = 2  # B: paths to continue
         closed: bool = False  # for a fixed set of answers: add up the scores of equal ones
         max_tokens: Annotated[int, Meta(ge=1)] = 100  # maximum tokens of a continuation
         # most likely tokens to request at each position; OpenAI returns at most 5
@@ -63,10 +58,11 @@ class SelfRag:
         wanted, probability = await self._wants(prompt, toolbox)
         passages = await toolbox.retrieve(question) if wanted else []
         if passages:
-            paths = await self._search(prompt, passages, toolbox)
+            over = partial(self._over, prompt, passages, toolbox)
+            found = await ask_each(over, range(len(passages)))
+            paths = sorted((each for each in found if isinstance(each, Segment)), key=Segment.rank, reverse=True)
         else:
-            continuation = await self._continue(prompt + NO_RETRIEVAL, toolbox, "from memory")
-            paths = [Path((self._segment(continuation, None),))]
+            paths = [self._segment(await self._continue(prompt + NO_RETRIEVAL, toolbox, "from memory"), None)]
         best = self._best(paths)
         scores = [{"score": round(path.score, 3), "text": path.text} for path in paths]
         toolbox.note(f"of {len(paths)} paths one with the score {best.score:.3f} is taken", paths=scores)
@@ -74,9 +70,8 @@ class SelfRag:
         if not best.text or (self.options.abstain and says_unknown(best.text)):
             reason = "The language model does not know the answer." if best.text else "The model wrote no answer."
             return Answer(None, reason=reason, details=details)
-        used = [segment for segment in best.segments if segment.stands and segment.text]
-        cited = (cite(passages[segment.passage], segment.text) for segment in used if segment.passage is not None)
-        return Answer(best.text, citations=tuple(dict.fromkeys(cited)), details=details)
+        citations = (cite(passages[best.passage], best.text),) if best.passage is not None and best.stands else ()
+        return Answer(best.text, citations=citations, details=details)
 
     async def _wants(self, prompt: str, toolbox: Toolbox) -> tuple[bool, float | None]:
         """Return whether to retrieve, and the probability that the model wants passages, if known."""
@@ -91,38 +86,14 @@ class SelfRag:
         toolbox.note(f"the model wants passages with a probability of {probability:.2f}")
         return probability > self.options.threshold, probability
 
-    async def _search(self, prompt: str, passages: Sequence[Passage], toolbox: Toolbox) -> list[Path]:
-        """Return the paths of the last round of a segment-level beam search, best first.
-
-        A path is not continued over a passage that the provider refuses.
-        """
-        paths = [Path()]
-        for _ in range(self.options.segments):
-            kept = paths[: self.options.beam]
-            growing = [path for path in kept if path.asks]
-            if not growing:
-                break
-            asked = [(path, number) for path in growing for number in range(len(passages))]
-            segments = await ask_each(partial(self._over, prompt, passages, toolbox), asked)
-            grown = [
-                Path((*path.segments, segment))
-                for (path, _), segment in zip(asked, segments, strict=True)
-                if isinstance(segment, Segment)
-            ]
-            paths = sorted([path for path in kept if not path.asks] + grown, key=Path.rank, reverse=True)
-        return paths
-
-    async def _over(
-        self, prompt: str, passages: Sequence[Passage], toolbox: Toolbox, asked: tuple[Path, int]
-    ) -> Segment:
-        """Return the next segment of a path over one passage, halved until it fits the window."""
-        path, number = asked
-        begun, passage = prompt + path.written, passages[number]
+    async def _over(self, prompt: str, passages: Sequence[Passage], toolbox: Toolbox, number: int) -> Segment:
+        """Return the continuation after one passage, which is halved until it fits the window."""
+        passage = passages[number]
         title, text = defused(passage.title[:_LONGEST_TITLE]), passage.text
         while True:
             try:
                 shown = f"{RETRIEVE}<paragraph>{title}\n{defused(text)}</paragraph>"
-                continuation = await self._continue(begun + shown, toolbox, f"after document {number + 1}")
+                continuation = await self._continue(prompt + shown, toolbox, f"after document {number + 1}")
                 return self._segment(continuation, number)
             except ContextError:
                 if not text:
@@ -142,12 +113,12 @@ class SelfRag:
     def _segment(self, continuation: Continuation, number: int | None) -> Segment:
         """Return a segment with the score f of Equations 3 and 4."""
         options, found = self.options, critique(continuation.tokens)
-        written, again, _ = continuation.text.partition(RETRIEVE)
+        written = continuation.text.partition(RETRIEVE)[0]
         weighed = options.w_rel * found.relevance + options.w_sup * found.support + options.w_use * found.utility
-        return Segment(number, written, bool(again), found.probability + weighed, found)
+        return Segment(number, written, found.probability + weighed, found)
 
-    def _best(self, paths: Sequence[Path]) -> Path:
-        """Return the path with the best score; with `closed`, that of the answer with the highest total score."""
+    def _best(self, paths: Sequence[Segment]) -> Segment:
+        """Return the one with the best score; with `closed`, that of the answer with the highest total score."""
         if not self.options.closed:
             return paths[0]
         sums: dict[str, float] = {}

@@ -86,8 +86,3 @@ def defused(text: str) -> str:
     while _STEERING.search(text):
         text = _STEERING.sub(lambda match: f"{match[0][0]} {match[0][1:]}", text)
     return text
-
-
-def quoted(written: str) -> str:
-    """Return a continuation for a prompt: its reflection tokens stay, the rest is defused."""
-    return "".join(part if part in _REFLECTION else defused(part) for part in _MARK.split(written))

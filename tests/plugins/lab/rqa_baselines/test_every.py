@@ -54,7 +54,6 @@ DISAGREES = {r"Think step by step about what you know": ANSWER.replace("Jane Aus
 STANDS_BY_IT = {**DISAGREES, r"You said:\s*<document>[^<]*Mary": ANSWER.replace("Jane Austen", "Mary Shelley")}
 ALONE = {"from one document alone": "Jane Austen wrote Emma."}
 AFTER_A_PASSAGE = {"<paragraph>": "Jane Austen"}
-AND_ON = {r"Document 0\.[^<]*</paragraph>\Z": "Jane[Retrieval]", "<paragraph>": "Austen[Retrieval]"}
 CASES = {
     "cot": Case("cot", 1, 1),
     "genread": Case("genread", 2, 1, replies=WRITES),
@@ -68,7 +67,6 @@ CASES = {
     "self_rag": Case("self_rag", 11, 10, replies=AFTER_A_PASSAGE),
     "self_rag without being asked": Case("self_rag", 10, 10, {"retrieval": "always"}, AFTER_A_PASSAGE),
     "self_rag by memory": Case("self_rag", 2, 1, replies={r"Response:\n\Z": "[No Retrieval]", "": "Jane Austen"}),
-    "self_rag of three segments": Case("self_rag", 51, 20, {"segments": 3}, AND_ON, "Jane Jane Jane"),
     "self_route by passages": Case("self_route", 1, 1),
     "self_route by memory": Case("self_route", 2, 1, replies={"<document": UNKNOWN}),
     "answer_refinement": Case("answer_refinement", 2, 1),

@@ -78,8 +78,7 @@ async def test_scores_are_the_papers(run: Run) -> None:
 
 async def test_the_critique_stands_in_the_details(run: Run) -> None:
     answer, _ = await run(model)
-    (segment,) = answer.details["paths"][0]["segments"]
-    assert segment == {
+    assert answer.details["paths"][0] == {
         "document": 1,
         "text": "Jane Austen",
         "score": pytest.approx(AUSTENS),
@@ -141,34 +140,6 @@ async def test_of_a_closed_set_the_scores_of_equal_answers_add_up(run: Run) -> N
     assert answer.text == "A"  # 1.0 against 0.6
     answer, _ = await run(vote, *passages, closed=True, **options)
     assert answer.text == "B."  # 1.0 against 0.6 + 0.6
-
-
-async def test_a_path_goes_on_where_the_model_asks_for_passages_again(run: Run) -> None:
-    def on(prompt: str) -> Any:
-        response = prompt.removeprefix(HEAD)
-        if response.startswith("[Relevant]It is by Jane Austen.[Retrieval]"):
-            return continuation(("[Relevant]", 0.0), ("She was English.", log(0.5)))
-        if "Jane" in response:
-            return continuation(("[Relevant]", 0.0), ("It is by Jane Austen.", 0.0), ("[Retrieval]", 0.0), ("x", 0.0))
-        return continuation(("[Irrelevant]", 0.0), ("No.", 0.0))
-
-    answer, server = await run(on, retrieval="always", segments=3)
-    assert answer.text == "It is by Jane Austen. She was English."
-    assert len(server.requests) == 2 + 2
-    best = answer.details["paths"][0]
-    assert best["score"] == pytest.approx(2.0 * (0.5**0.5 + 1.0))
-    assert [segment["document"] for segment in best["segments"]] == [1, 1]
-
-
-async def test_only_as_many_paths_as_the_beam_is_wide_go_on(run: Run) -> None:
-    def on(prompt: str) -> Any:
-        mark = prompt.removeprefix(HEAD)[-13]  # the last character of the passage
-        return continuation((f"{mark}{prompt.count('paragraph')}", -float(mark)), ("[Retrieval]", 0.0))
-
-    passages = [Passage(str(n)) for n in range(5)]
-    for beam in (1, 3):
-        _, server = await run(on, *passages, retrieval="always", segments=2, beam=beam)
-        assert len(server.requests) == 5 + 5 * beam
 
 
 async def test_a_sure_silence_is_no_answer(run: Run) -> None:
