@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import math
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, MutableMapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,6 +21,8 @@ import msgspec
 from ..config.keys import Key, is_loopback
 from ..errors import ConfigError
 from .options import StoredKey
+
+_MOST_CONNECTIONS = 1000
 
 F = TypeVar("F", bound=Callable[..., Any])
 Messages = MutableMapping[str, Any]
@@ -68,18 +72,27 @@ class Address:
     async def serve(
         self, app: App, *, seconds: float, unguarded: Collection[str] = (), origins: Collection[str] = ()
     ) -> None:
-        """Serve until Ctrl-C or SIGTERM, then give the requests in progress `seconds`. A second signal cancels them.
+        """Serve until Ctrl-C or SIGTERM, then give the requests in progress `seconds`. A second Ctrl-C cancels them.
 
-        A client has as long to send a request, but at most 20 s. The pages `unguarded` need no token. Web pages of
-        `origins`, such as "http://localhost:3000", may read the replies (CORS).
+        The pages `unguarded` need no token. Web pages of `origins`, such as "http://localhost:3000", may read the
+        replies (CORS).
         """
-        from .connections import Server
+        import uvicorn
 
-        server = Server(_Access(app, self.secret, unguarded, origins), self.socket, seconds)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, server.stop)
-        await server.serve([])
+        class Server(uvicorn.Server):
+            @contextmanager
+            def capture_signals(self) -> Iterator[None]:
+                """Handle the signals in the event loop. uvicorn would end the process before components are closed."""
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    asyncio.get_running_loop().add_signal_handler(number, self.handle_exit, number, None)
+                yield
+
+        config = uvicorn.Config(
+            _Access(app, self.secret, unguarded, origins), ws="none", log_config=None, log_level="error",
+            access_log=False, server_header=False, limit_concurrency=_MOST_CONNECTIONS,
+            timeout_graceful_shutdown=math.ceil(seconds),
+        )  # fmt: skip
+        await Server(config).serve([self.socket])
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -341,49 +341,6 @@ def test_sigterm_finishes_what_is_running(tmp_path: Path) -> None:
         assert answers[0].json()["choices"][0]["message"]["content"] == "Late"
 
 
-# -- connections
-
-
-def connected(server: Serving) -> socket.socket:
-    address = httpx.URL(server.url)
-    return socket.create_connection((address.host, address.port or 0), timeout=20)
-
-
-def received(connection: socket.socket) -> bytes:
-    """Everything until the server closes."""
-    with suppress(ConnectionResetError):
-        return b"".join(iter(lambda: connection.recv(65_536), b""))
-    return b""
-
-
-HEAD = b"POST /v1/rqa/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-
-
-@pytest.fixture(scope="module")
-def hurried(tmp_path_factory: pytest.TempPathFactory, docs: Path) -> Iterator[Serving]:
-    """A server that waits a second for a request."""
-    with serving(tmp_path_factory.mktemp("hurried"), "--docs", docs, "-s", "rag", "--timeout", "0.5") as running:
-        yield running
-
-
-@pytest.mark.parametrize(
-    ("sent", "reply"),
-    [
-        (b"", b""),
-        (HEAD, b"HTTP/1.1 408 "),
-        (HEAD + b"Content-Length: 99\r\n\r\n{", b"HTTP/1.1 408 "),
-        (b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" + HEAD, b"HTTP/1.1 200 "),
-        (b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" + HEAD + b"Content-Length: 9\r\n\r\n", b"HTTP/1.1 200 "),
-    ],
-)
-def test_a_client_that_sends_no_whole_request_in_time_is_disconnected(
-    hurried: Serving, sent: bytes, reply: bytes
-) -> None:
-    with connected(hurried) as connection:
-        connection.sendall(sent)
-        assert received(connection)[:13] == reply
-
-
 # -- who may ask
 
 
