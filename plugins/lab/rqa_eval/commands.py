@@ -204,12 +204,12 @@ def evaluate_sets(
     stored = StoredScores.load(gate) if gate else None  # now, because it may be in the folder of this run
     if stored:
         stored.check_shares([(one.name, item.question) for one in plan.sets for item in one.items])
-    result = in_session(run, options, lambda session: evaluate(run, session, plan))
-    _show(result.metrics, metrics, plan.folder if attack == ALL else None)
+    complete = in_session(run, options, lambda session: evaluate(run, session, plan))
+    _show(plan.folder, metrics, cards=attack == ALL)
     run.say(f"The run is in {plan.folder}.")
     if stored and not _passes(stored, StoredScores.load(plan.folder), plan.metrics):
         raise click.exceptions.Exit(Exit.NEGATIVE)
-    if result.incomplete:
+    if not complete:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
 
 
@@ -278,24 +278,13 @@ def _passes(stored: StoredScores, scores: StoredScores, metrics: Sequence[Metric
     return not found
 
 
-def _show(results: dict[str, Any], chosen: Sequence[str], with_cards: Path | None) -> None:
-    """Print the tables of a run, or the robustness cards of the run in the folder `with_cards`."""
-    import textwrap
+def _show(run: Path, chosen: Sequence[str], *, cards: bool) -> None:
+    """Print the tables of a run as `rqa report` does, with the `chosen` metrics, or its robustness cards."""
+    from .report.overview import tables
+    from .report.robustness import card_tables
+    from .report.runs import Run
+    from .report.terminal import terminal_text
 
-    from robust_qa.cli import console
-
-    from .table import legend, tables
-
-    width = console().width
-    if with_cards:
-        from .report.robustness import card_tables
-        from .report.runs import Run
-        from .report.terminal import terminal_text
-
-        for text in terminal_text(card_tables([Run.load(with_cards)])):
-            click.echo(text, nl=False)
-    for table in [] if with_cards else tables(results, chosen=chosen):
-        for line in [*table.lines(width), ""]:
-            click.echo(line)
-    for note in legend(results, chosen=chosen):
-        click.echo(textwrap.fill(note, width, break_long_words=False, break_on_hyphens=False))
+    loaded = Run.load(run)
+    for text in terminal_text(card_tables([loaded]) if cards else tables([loaded], chosen)):
+        click.echo(text, nl=False)

@@ -59,16 +59,10 @@ class Plan:
     force: bool = False
 
 
-@dataclass(slots=True)
-class Result:
-    """The content of metrics.json, and whether a row failed or a strategy was left out."""
-
-    metrics: dict[str, Any]
-    incomplete: bool
-
-
-async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
+async def evaluate(run: Run, session: Session, plan: Plan) -> bool:
     """Answer and score all questions, and write the results to the folder. Existing answers of the run are kept.
+
+    Return whether every strategy answered every question.
 
     Raises:
         InputError: The folder belongs to another run.
@@ -88,7 +82,7 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> Result:
 
 async def _evaluate(
     run: Run, session: Session, plan: Plan, folder: Folder, *, names: Sequence[str], whole: Mapping[str, Any]
-) -> Result:
+) -> bool:
     """Run the strategies in `names`. Score them together with the other strategies in `whole`, the run.json."""
     if not folder.questions.exists():
         await _write_questions(run, session, plan, folder)
@@ -218,7 +212,7 @@ async def _score(
     *,
     left_out: Sequence[StrategyResult],
     judge: Mapping[str, Any],
-) -> Result:
+) -> bool:
     names = [metric.name for metric in plan.metrics]
     main = plan.metric if plan.metric in names else names[0]
     files = {name: folder.answers(name) for name in scored}
@@ -250,7 +244,7 @@ async def _score(
         "groups": scores.groups(baseline=baseline, seed=plan.seed),
     }
     folder.write("metrics.json", json.dumps(metrics, indent=1) + "\n")
-    return Result(metrics, any(result.failed or result.state == "left out" for result in results))
+    return not any(result.failed or result.state == "left out" for result in results)
 
 
 def _passages(folder: Folder) -> dict[str, float] | None:

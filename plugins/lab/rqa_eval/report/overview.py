@@ -7,15 +7,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..conditions import AS_GIVEN
 from ..figures import Estimate
 from ..metrics import names_of
+from ..views import CONFLICTING, RATE
 from .runs import Group, Metric, Run
-from .tables import Cell, Column, Table, counted, estimate_cell
+from .tables import Cell, Column, Table, counted, estimate_cell, figure, share_cell
 
-_UNLESS_ZERO = names_of("unless zero")
+_IF_ASKED, _UNLESS_ZERO = map(names_of, ("if asked", "unless zero"))
 
 
-def tables(runs: Sequence[Run]) -> list[Table]:
-    """Return a table of all strategies of all runs, then the tables by set and by slice of each run."""
-    return [_strategies(runs), *(table for run in runs for table in _breakdowns(run, only=len(runs) == 1))]
+def tables(runs: Sequence[Run], chosen: Sequence[str] | None = None) -> list[Table]:
+    """Return a table of all strategies of all runs, then the tables by set and by slice of each run.
+
+    `chosen`: the metrics to show, () for those that most people read, None for all.
+    """
+    repeated = [run for run in runs if run.figures.spread]
+    found = [_spread(run) for run in repeated]
+    if len(repeated) < len(runs):
+        found.append(_strategies([run for run in runs if run not in repeated], chosen))
+    return [*found, *(table for run in runs for table in _breakdowns(run, only=len(runs) == 1))]
 
 
 def overalls(run: Run) -> Iterator[Group]:
@@ -38,15 +46,18 @@ def metrics_of(runs: Iterable[Run]) -> dict[str, Metric]:
     return found
 
 
-def _strategies(runs: Sequence[Run]) -> Table:
+def _strategies(runs: Sequence[Run], chosen: Sequence[str] | None) -> Table:
     found = list(_figures(runs))
+    known = metrics_of(runs)
     measured = {
         name
         for _, figures, _ in found
         for name, estimate in figures.items()
-        if estimate.value or (estimate.value is not None and name not in _UNLESS_ZERO)
+        if estimate.value or (estimate.value is not None and name not in _UNLESS_ZERO and known[name].unit == "share")
     }
-    shown = [metric for metric in _main_first(runs) if metric.name in measured]
+    always = {"attack-success", *(run.figures.metric for run in runs)}
+    hidden = (known.keys() - {*chosen} if chosen else _IF_ASKED) - always if chosen is not None else frozenset()
+    shown = [metric for metric in _main_first(runs) if metric.name in measured - hidden]
     kept = [n for n in range(3) if n == 2 or len({key[n] for key, _, _ in found}) > 1]
     rows = []
     for key, figures, asked in found:
@@ -60,6 +71,29 @@ def _strategies(runs: Sequence[Run]) -> Table:
         columns=tuple(Column(metric.name, metric.summary) for metric in shown),
         rows=tuple(rows),
         notes=tuple(_notes(runs, shown)),
+    )
+
+
+def _spread(run: Run) -> Table:
+    """Return the table of the main metric over the repetitions of the questions."""
+    main, spread = run.figures.metric, run.figures.spread
+    groups = list(overalls(run))
+    unit = metrics_of([run])[main].unit
+    rows = []
+    for name, parts in spread.items():
+        values = [value for group in groups if (value := group.strategies[name][main].value) is not None]
+        shown = (sum(values) / len(values), *(parts[key] for key in ("deviation", "low", "median", "high")))
+        rows.append(((name,), tuple(Cell(figure(value, unit)) for value in shown)))
+    return Table(
+        title=f"{main} over {len(groups):,} repetitions, {run.name}{' (%)' if unit == 'share' else ''}",
+        heads=("strategy",),
+        columns=tuple(map(Column, ("mean", "deviation", "lower quartile", "median", "upper quartile"))),
+        rows=tuple(rows),
+        notes=(
+            "Deviation: standard deviation of the means of the repetitions. Quartiles and median: over the means of "
+            "the questions.",
+            *_remarks(run),
+        ),
     )
 
 
@@ -104,22 +138,39 @@ def _notes(runs: Sequence[Run], shown: Sequence[Metric]) -> Iterator[str]:
             sizes.setdefault(group.rows, []).append(group.condition or "")
         for size, conditions in sizes.items():
             yield f"{name}{counted(size, 'question')}, {', '.join(map(explained, conditions))}."
-        for note in _missing_values(run, shown):
+        for note in (*_missing_values(run, shown), *_remarks(run)):
             yield f"{name}{note}"
-        answering = run.plan.answering
-        parts = [f"{what} {answering[what].partition('.')[2]}" for what in ("reader", "evaluator") if what in answering]
-        if parts:
-            yield f"{name}With {' and '.join(parts)}."
-        if run.figures.baseline is not None:
-            yield f"{name}▲ ▼: significantly above or below {run.figures.baseline} (p < 0.05)."
-        for result in run.figures.strategies:
-            if result.coverage:
-                part = f"answered {result.rows:,} of {result.questions:,} questions"
-                yield f"{name}{result.name} {part}. It is not compared with the other strategies."
-            if result.state != "done":
-                yield f"{name}{result.name} {_STATES[result.state]}: {result.message}"
-            elif result.failed:
-                yield f"{name}{result.name} failed on {result.failed:,} of {result.rows:,} rows."
+
+
+def _remarks(run: Run) -> Iterator[str]:
+    """Yield notes about the whole run."""
+    if run.figures.over == "reply":
+        yield "The whole last reply of the model counts as the answer."
+    if run.figures.passages and len(run.plan.conditions) == 1:
+        questions, passages = (figure(run.figures.passages[n], "share") for n in ("has-answer", "retrieval-precision"))
+        yield (
+            f"{questions} % of the questions with gold answers have a passage with one. On average {passages} % of the "
+            "passages contain one."
+        )
+    whole = next(overalls(run))
+    known = max((figures["accuracy"].rows for figures in whole.strategies.values() if "accuracy" in figures), default=0)
+    if known and (without := whole.rows - known):
+        yield f"{counted(without, 'question')} without a gold answer cannot be scored."
+    answering = run.plan.answering
+    parts = [f"{what} {answering[what].partition('.')[2]}" for what in ("reader", "evaluator") if what in answering]
+    if parts:
+        yield f"With {' and '.join(parts)}."
+    if run.figures.baseline is not None:
+        yield f"▲ ▼: significantly above or below {run.figures.baseline} (p < 0.05, one comparison)."
+    for result in run.figures.strategies:
+        if result.coverage:
+            part = f"answered {result.rows:,} of {result.questions:,} questions"
+            yield f"{result.name} {part}. It is not compared with the other strategies."
+        if result.state == "left out":
+            yield f"{result.name} was left out: {result.message}"
+        elif result.failed:
+            which = "every question" if result.state == "failed" else f"{result.failed:,} of {result.rows:,} questions"
+            yield f"{result.name} failed on {which}. Failures count as wrong. First error: {result.message}"
 
 
 def _missing_values(run: Run, shown: Sequence[Metric]) -> Iterator[str]:
@@ -143,9 +194,6 @@ def _missing_values(run: Run, shown: Sequence[Metric]) -> Iterator[str]:
         yield f"Measured on fewer questions{of}: {text}.{pairs}"
 
 
-_STATES = {"failed": "failed on every row", "left out": "was left out"}
-
-
 def _breakdowns(run: Run, *, only: bool) -> Iterator[Table]:
     groups = run.figures.groups
     if any(group.set is None for group in groups):
@@ -153,7 +201,31 @@ def _breakdowns(run: Run, *, only: bool) -> Iterator[Table]:
         yield from (_breakdown(run, metric, "set", of_sets, only=only) for metric in _outcomes(run))
     for view in dict.fromkeys(group.view for group in groups if group.view is not None):
         of_view = [group for group in groups if group.view == view]
+        if view == RATE:
+            yield _conflict_rate(of_view, of="" if only else f", {run.name}")
+            continue
         yield from (_breakdown(run, metric, view, of_view, only=only) for metric in _outcomes(run))
+
+
+def _conflict_rate(groups: Sequence[Group], *, of: str) -> Table:
+    """Return the share of questions on which memory and passages conflict, by retrieval precision."""
+    places = dict.fromkeys((group.set or "all sets", group.condition or "") for group in groups)
+    buckets = [name for name in dict.fromkeys(group.slice or "" for group in groups) if not name.endswith(CONFLICTING)]
+    sizes = {(group.set or "all sets", group.condition or "", group.slice): group.rows for group in groups}
+    cells = [
+        [
+            share_cell(sizes[*place, f"{name} {CONFLICTING}"] / rows if (rows := sizes[*place, name]) else None)
+            for name in buckets
+        ]
+        for place in places
+    ]
+    return Table(
+        title=f"conflict rate (%) by retrieval precision{of}",
+        heads=("set", "condition"),
+        columns=tuple(map(Column, buckets)),
+        rows=tuple((place, tuple(row)) for place, row in zip(places, cells, strict=True)),
+        shaded=True,
+    )
 
 
 def _outcomes(run: Run) -> list[Metric]:

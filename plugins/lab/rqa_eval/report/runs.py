@@ -43,7 +43,11 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The content of metrics.json. `metric` is the main metric; `views` maps a view to the strategies it depends on."""
+    """The content of metrics.json. `metric` is the main metric; `views` maps a view to the strategies it depends on.
+
+    `over`: what the metrics read, "answer" or "reply". `passages`: their quality. `spread`: of the main metric over the
+    repetitions, by strategy.
+    """
 
     format: int
     metric: str
@@ -52,6 +56,9 @@ class Figures(msgspec.Struct, frozen=True):
     groups: list[Group]
     baseline: str | None = None
     views: dict[str, list[str]] = {}
+    over: str = "answer"
+    passages: dict[str, float] | None = None
+    spread: dict[str, dict[str, float]] = {}
     robustness: Robustness | None = None
 
 

@@ -26,9 +26,12 @@ def figures(metric: str, **group: Any) -> dict[str, Any]:
 
 
 def table(out: str, title: str) -> dict[str, list[str]]:
-    """The cells of the table of that title, by the first of each line."""
+    """The first cells of each line of the table with that title, by the name that begins it."""
     whole = out.split(f"{title}\n", 1)[1].split("\n\n", 1)[0]
-    return {line.split()[0]: line.split()[1:] for line in whole.splitlines()}
+    found: dict[str, list[str]] = {}
+    for name, *cells in (line.split() for line in whole.splitlines()):
+        found.setdefault(name, cells)
+    return found
 
 
 @pytest.fixture
@@ -68,16 +71,15 @@ def test_costs_use_the_configured_prices(evaluate: Any) -> None:
 
 def test_a_note_gives_the_quality_of_the_passages(evaluate: Any) -> None:
     out = " ".join(evaluate("-s", "norag").out.split())
-    assert (
-        "75.0 % of the questions have a passage with a gold answer. On average 50.0 % of the passages contain one."
-        in out
-    )
+    assert "75.0 % of the questions with gold answers have a passage with one. On average 50.0 % of the" in out
 
 
-def test_the_table_shows_the_values(evaluate: Any) -> None:
-    shown = table(evaluate("-s", "norag,self_route").out, "world: 8 questions")
-    assert shown["strategy"][:4] == ["accuracy", "%", "wrong", "%"]
+def test_the_table_shows_the_chosen_metrics_or_those_that_most_people_read(evaluate: Any) -> None:
+    shown = table(evaluate("-s", "norag,self_route").out, "Strategies (shares in %)")
     assert [shown[name][0] for name in ("norag", "self_route")] == ["50.0", "62.5"]
+    assert "wrong" in shown["strategy"] and "rouge-" not in str(shown)
+    chosen = table(evaluate("-s", "norag", "--metrics", "recall", "--force").out, "Strategies (shares in %)")
+    assert chosen["strategy"] == ["recall"]
 
 
 def test_refusing_an_unanswerable_question_is_right(evaluate: Any) -> None:
@@ -90,7 +92,7 @@ def test_refusing_an_unanswerable_question_is_right(evaluate: Any) -> None:
     assert [asked.get("unanswerable") for asked in lines("questions.jsonl")] == [None, None, True]
     measured = ("accuracy", "risk-100", "refusal-precision", "refusal-recall")
     assert [figures(name)["rag"] for name in measured] == [2 / 3, 0, 1 / 2, 1]
-    assert "no gold answer" not in out
+    assert "without a gold answer" not in out
 
 
 def test_slices_by_conflict(evaluate: Any) -> None:
@@ -105,7 +107,7 @@ def test_slices_by_retrieval_precision(evaluate: Any) -> None:
     out = evaluate("-s", "rag", "--by", "retrieval-precision").out
     by_bucket = {one: figures("accuracy", slice=one)["rag"] for one in ("0%", "1-20%", "21-40%", "41-60%", "81-100%")}
     assert by_bucket == {"0%": 0, "1-20%": 0, "21-40%": 1, "41-60%": 1, "81-100%": 1 / 2}
-    assert table(out, "accuracy by retrieval-precision: world: 8 questions")["strategy"][:2] == ["0%", "(2)"]
+    assert table(out, "accuracy (%) by retrieval-precision")["41-60%"][0] == "1"
 
 
 def test_slices_by_knowledge(evaluate: Any) -> None:
@@ -127,10 +129,10 @@ def test_poison_succeeds_if_most_passages_are_planted(evaluate: Any) -> None:
     assert success == [{"rag": None, "norag": None}, {"rag": 1 / 2, "norag": 0}, {"rag": 1, "norag": 0}]
     accuracy = [figures("accuracy", condition=f"poison {rate}")["rag"] for rate in ("0", "0.2", "0.6")]
     assert accuracy == [1 / 2, 1 / 2, 0]
-    heads, *rag = [line.split() for line in ended.out.split("world: 2 questions\n", 1)[1].splitlines()[:4]]
-    assert heads[:10] == "strategy condition accuracy % wrong % unanswered % attack-success %".split()
-    assert [line[2:7] for line in rag] == [
-        ["0", "50.0", "0.0", "50.0", "-"],
+    lines = [line.split() for line in ended.out.splitlines()]
+    rag = [line for line in lines if line[:1] == ["poison"] and line[2] == "rag"]
+    assert [line[1:2] + line[3:7] for line in rag[:3]] == [
+        ["0", "50.0", "0.0", "50.0", "–"],
         ["0.2", "50.0", "50.0", "0.0", "50.0"],
         ["0.6", "0.0", "100.0", "0.0", "100.0"],
     ]
@@ -147,7 +149,7 @@ def test_poisoned_passages_of_the_set_are_used(evaluate: Any) -> None:
 def test_counterfactual_passages_replace_the_gold_answer(evaluate: Any) -> None:
     ended = evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "0,1", rows=ATTACKED)
     assert "world: nothing could be planted for 1 of 2 questions" in ended.err
-    assert "Measured on fewer questions: attack-success on 1 of 2." in ended.out
+    assert re.search(r"\(counterfactual 1\): [^.]*attack-success[^.]* on 1 of 2\.", " ".join(ended.out.split()))
     assert [len(asked.get("planted", ())) for asked in lines("questions.jsonl")] == [0, 0, 5, 0]
     assert figures("attack-success", condition="counterfactual 1") == {"rag": 1}  # one has something to replace
 
@@ -224,7 +226,6 @@ def test_all_attacks_give_a_card_for_each_strategy(evaluate: Any) -> None:
         "0.0",
     ]  # the other has nothing to replace
     assert {name for name, _ in shown} == {"none", "poison", "counterfactual", "inject", "single", "flood"}
-    assert "strategy  condition" not in out
 
 
 def test_a_card_has_a_digest_of_the_questions(evaluate: Any, rqa: Any) -> None:
@@ -288,10 +289,7 @@ def test_every_passage_of_a_relevant_document_is_relevant(judged: Callable[..., 
     out = " ".join(judged("--metrics", "has-answer,retrieval-precision").out.split())
     assert [min(len(asked["passages"]), 2) for asked in lines("questions.jsonl")] == [2, 1, 0]
     assert (figures("has-answer"), figures("retrieval-precision")) == ({"rag": 2 / 3}, {"rag": 1})
-    assert (
-        "66.7 % of the questions have a passage with a gold answer. On average 100.0 % of the passages contain one."
-        in out
-    )
+    assert "66.7 % of the questions with gold answers have a passage with one. On average 100.0 % of the" in out
 
 
 @pytest.mark.parametrize("without", [("--worst-case",), ("--drop", "1")])
@@ -317,10 +315,10 @@ def test_the_order_of_passages_decides_for_a_model_that_trusts_the_first(evaluat
 def test_significant_differences_are_marked(evaluate: Any) -> None:
     rows = [row(f"Land{n}", f"City{n}", gold=f"City{n}") for n in range(12)]
     ended = evaluate("-s", "rag,self_route", "--baseline", "norag", rows=rows)
-    shown = table(ended.out, "world: 12 questions")
-    assert shown["rag"][0:3] == ["100.0", "[75.8,", "100.0]*"]
-    assert shown["norag"][0] == "0.0"
-    assert "* differs significantly from norag (p < 0.05, one comparison)." in ended.out
+    shown = table(ended.out, "Strategies (shares in %)")
+    assert (shown["rag"][0], shown["norag"][0]) == ("100.0▲", "0.0")
+    assert "75.8–100.0" in ended.out
+    assert "▲ ▼: significantly above or below norag (p < 0.05, one comparison)." in ended.out
 
 
 @pytest.mark.parametrize(("view", "needs"), [("conflict", "norag and rag"), ("knowledge", "norag")])
@@ -330,13 +328,7 @@ def test_slices_by_correctness_have_no_differences(evaluate: Any, view: str, nee
     groups = json.loads((RUN / "metrics.json").read_text("utf-8"))["groups"]
     compared = {one["view"] for one in groups if "difference" in one["strategies"]["rag"]["accuracy"]}
     assert compared == {None, "retrieval-precision"}
-    assert f"The answers of {needs} define the slices of {view}." in ended.out
-
-
-def test_str_em_counts_facts(evaluate: Any) -> None:
-    rows = [row("Arda", "Aa", gold="Aa") | {"answers": [["Aa"], ["Bb", "Cc"]]}]
-    evaluate("-s", "rag", rows=rows)
-    assert [figures(name)["rag"] for name in ("str-em", "contains", "accuracy", "em")] == [1 / 2, 0, 0, None]
+    assert f"The answers of {needs} define the slices." in ended.out
 
 
 def test_a_sample_is_drawn_by_its_seed(evaluate: Any) -> None:
@@ -383,9 +375,8 @@ def test_questions_are_repeated_with_other_samples_and_their_spread_is_shown(eva
     )
     assert ended.code == 0, ended.err
     # The means of the repetitions are 1, 0.5, 0 and 0.5; those of the questions are 0.75 and 0.25.
-    assert table(ended.out, "accuracy over 4 repetitions: world: 2 questions")["norag"] == [
-        "50.0", "40.8", "37.5", "50.0", "62.5",
-    ]  # fmt: skip
+    shown = table(ended.out, "accuracy over 4 repetitions, run (%)")["norag"]
+    assert shown == ["50.0", "40.8", "37.5", "50.0", "62.5"]
     assert "Deviation: standard deviation of the means of the repetitions." in ended.out
 
 
@@ -394,8 +385,8 @@ def test_the_conflict_rate_is_shown_by_retrieval_precision(evaluate: Any) -> Non
     # Of the precisions 0 %, 20 %, 40 %, 60 %, 80 % and 100 %, by hand from the table in standins/mind.py:
     # Cimmeria conflicts and Dune does not; Earthsea (20 %) conflicts; Brobdingnag (40 %) and Gondal (60 %) conflict;
     # Hyrule (80 %), Arda and Florin (100 %) do not.
-    shown = table(ended.out, "conflict rate by retrieval precision: world: 8 questions")
-    assert shown["conflicting"] == ["%", "50.0", "100.0", "100.0", "100.0", "0.0", "0.0"]
+    shown = table(ended.out, "conflict rate (%) by retrieval precision")
+    assert shown["world"][2:] == ["50.0", "100.0", "100.0", "100.0", "0.0", "0.0"]
 
 
 # -- what goes wrong
@@ -433,7 +424,7 @@ def test_a_strategy_that_cannot_run_is_left_out(rqa: Any, question_set: Any) -> 
     ended = rqa("eval", question_set(ROWS), "-s", "norag,cot,rag", "-o", RUN)  # the offline reader does not write
     assert ended.code == 3
     assert ended.err.count("`rqa models pull qwen3-4b-2507`") == 1  # what to do, once for both
-    assert "norag was left out: Strategy 'norag' needs a language model" in ended.out
+    assert "norag was left out: Strategy 'norag' needs a language model" in " ".join(ended.out.split())
     assert list(figures("accuracy")) == ["rag"]
 
 
@@ -537,7 +528,7 @@ def test_the_strategies_of_a_run_stay_in_it_when_others_are_added(rqa: Any, read
         assert server.count == 24  # what is not named is not asked
     assert ended.code == 0
     assert "norag answered 1 of 8 questions. Add it to -s to run the others." in ended.err
-    assert "\nnorag (1 of 8)  100.0" in ended.out
+    assert "\nnorag (1 of 8)      100.0" in ended.out
     assert "norag answered 1 of 8 questions. It is not compared" in ended.out
     assert list(figures("accuracy")) == ["rag", "norag", "cot"]
     assert figures("accuracy")["rag"] == rag
@@ -558,7 +549,7 @@ def test_incomplete_strategies_are_not_compared(rqa: Any, reader: Any, question_
         rqa(*command, "-s", "rag,norag")
         incomplete("rag", 11)
         ended = rqa(*command, "-s", "cot")
-        assert "\nrag (11 of 12)  100.0 [74.1, 100.0] " in ended.out  # no asterisk
+        assert "100.0▲" not in ended.out
         incomplete("norag", 11)
         rqa("eval", question_set(rows), "-o", RUN, "--resume", "-s", "rag")
     metrics = json.loads((RUN / "metrics.json").read_text("utf-8"))
@@ -580,7 +571,7 @@ def test_resume_keeps_views_baseline_and_metric(rqa: Any, reader: Any, question_
         assert before == ("f1", "rag", {"conflict", "knowledge"})
         ended = rqa(*command, "-s", "cot", "--resume")
         assert shown() == before
-        assert "f1 by conflict: world: 8 questions" in ended.out
+        assert "f1 (%) by conflict" in ended.out
         given = ("--metrics", "em", "--baseline", "norag", "--by", "retrieval-precision")
         rqa(*command, "-s", "cot", "--resume", *given)
         assert shown() == ("em", "norag", {"conflict", "knowledge", "retrieval-precision"})

@@ -55,7 +55,7 @@ def test_a_killed_run_is_continued_and_asks_nothing_twice_that_was_answered(star
     assert not (run / "metrics.json").exists()
     kept = [line for line in answers.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
     out, err = start("--resume").communicate()
-    assert b"rows: 60 questions" in out, err
+    assert b"60 questions, as given" in out, err
     assert answers.read_bytes().splitlines(keepends=True)[: len(kept)] == kept
     assert (
         json.loads((run / "metrics.json").read_text())["groups"][0]["strategies"]["scripted"]["accuracy"]["value"] == 1
@@ -73,7 +73,7 @@ def test_ctrl_c_says_how_to_continue(start: Any, tmp_path: Path) -> None:
     assert (process.returncode, out) == (130, b"")
     assert b"interrupted; continue with: rqa " in err and err.rstrip().endswith(b"--resume")
     again = start("--resume")
-    assert b"rows: 60 questions" in again.communicate()[0]
+    assert b"60 questions, as given" in again.communicate()[0]
     assert again.returncode == 0
 
 
@@ -100,7 +100,7 @@ def test_a_second_process_does_not_write_the_same_run(start: Any, tmp_path: Path
     _, err = other.communicate()
     process.send_signal(signal.SIGCONT)
     assert (other.returncode, b"Another process is writing" in err) == (1, True)
-    assert b"rows: 60 questions" in process.communicate()[0]
+    assert b"60 questions, as given" in process.communicate()[0]
 
 
 METRIC = """

@@ -88,8 +88,8 @@ def test_notes_give_size_baseline_failures_and_slices(rqa: Rqa, run: Path) -> No
     for note in (
         "12 questions, as given (no passage added, changed or removed).",
         "With reader local.",
-        "▲ ▼: significantly above or below norag (p < 0.05).",
-        "usc failed on every row: reader.local did not answer.",
+        "▲ ▼: significantly above or below norag (p < 0.05, one comparison).",
+        "usc failed on every question. Failures count as wrong. First error: reader.local did not answer.",
         "The answers of norag and rag define the slices. Values of 0 or 100 follow from the definition.",
     ):
         assert note in text
