@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,9 +21,6 @@ from ..commands import require
 _SETTINGS_KEY = "rqa_evaluator"  # in the config.json of checkpoints that rqa trained
 
 _T5 = ("t5", "mt5")
-# Names of the output for relevant, and prefixes that negate a name.
-_YES = frozenset({"relevant", "true", "yes", "positive", "entailment", "1"})
-_NOT = r"(?:not|non|no|ir|in|un)[ _-]*"
 _NEW = ("classifier.", "bert.pooler.", "classification_head.")  # weights that training makes
 _SUPPORTED = "T5ForConditionalGeneration, T5ForSequenceClassification and BertForSequenceClassification"
 
@@ -104,7 +100,7 @@ def load(
     """Load a checkpoint from a folder or from the Hugging Face hub.
 
     `labels` are the two labels, relevant first: words of a label T5, or names of two outputs. By default they come
-    from the settings or the names of the outputs, else they are true and false, or the second output is relevant.
+    from the settings, else they are true and false, or the second output is relevant.
     With `trainable`, a BERT without a classifier gets a new one, and so does a T5 that generates text, unless `shape`
     or an earlier training says that it is a label T5. Raises MissingError if the checkpoint cannot be loaded and
     ConfigError if its model is not supported or cannot have this `shape`.
@@ -188,27 +184,19 @@ def _model(where: str, config: Any, shape: Shape) -> tuple[Any, list[str]]:
 
 
 def _order_outputs(name: str, model: Any, shape: Shape, labels: tuple[str, str] | None) -> None:
-    """Swap the two outputs if `labels` or their names say that the first one means relevant."""
+    """Swap the two outputs if `labels` say that the first one means relevant."""
     config = model.config
-    if shape == "label" or config.num_labels != 2:
+    if labels is None or shape == "label" or config.num_labels != 2:
         return
     first, second = names = [str(config.id2label[n]) for n in (0, 1)]
-    if labels is not None and sorted(labels) != sorted(names):
+    if sorted(labels) != sorted(names):
         raise ConfigError(f"The outputs of {name} are {first!r} and {second!r}, so --labels must name these two.")
-    if not (_means_yes(first, second) if labels is None else labels[0] == first):
+    if labels[0] == second:
         return
     layer = model.classifier if shape == "cross-encoder" else model.classification_head.out_proj
-    # rqa already swapped the outputs of checkpoints that it trained.
-    if labels is not None or not hasattr(config, _SETTINGS_KEY):
-        for weights in layer.parameters():
-            weights.data = weights.data.flip(0)
+    for weights in layer.parameters():
+        weights.data = weights.data.flip(0)
     config.id2label, config.label2id = {0: second, 1: first}, {second: 0, first: 1}
-
-
-def _means_yes(one: str, other: str) -> bool:
-    """Return whether the name `one` means relevant and `other` does not."""
-    one, other = one.lower(), other.lower()
-    return (one in _YES and other not in _YES) or re.fullmatch(_NOT + re.escape(one), other) is not None
 
 
 def _tokenizer(where: str, size: int) -> Tokenizer:

@@ -114,8 +114,6 @@ def check_convertible(checkpoint: Checkpoint) -> None:
 
 def check_free(out: Path, *, force: bool) -> None:
     """Raise ConfigError unless `convert` may write `out`."""
-    if out.resolve() == Path.cwd():  # the folder is replaced by renaming
-        raise ConfigError("The current folder cannot be replaced.", hint="Give another folder.")
     taken = out.is_file() or (out.is_dir() and any(out.iterdir()))
     if taken and not (force and (out / SETTINGS).is_file()):
         hint = "Use --force to replace it." if (out / SETTINGS).is_file() else "Give another folder."

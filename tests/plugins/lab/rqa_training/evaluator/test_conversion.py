@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +15,6 @@ import pytest
 from standins.tiny_models import write_bert, write_mt5, write_old_t5, write_t5
 
 from robust_qa import ConfigError, MissingError, RqaError
-from robust_qa.kit import install_hint
-from rqa_t5 import T5
 from rqa_t5.engine import Engine
 from rqa_t5.folder import read_settings
 
@@ -82,14 +79,6 @@ def by_transformers(source: Path, pair: Any) -> float:
         return float(logits[0]) if len(logits) == 1 else float(logits[1] - logits[0])
 
 
-def test_untied_head_of_v1_1_is_used(write: Any) -> None:
-    from safetensors.torch import load_file
-
-    source = write("label T5 v1.1")
-    stored = load_file(source / "model.safetensors")["lm_head.weight"]
-    assert torch.equal(checkpoints.load(str(source)).model.lm_head.weight, stored)
-
-
 TWO = pytest.mark.parametrize("shape", ["classifier T5, two labels", "BERT, two labels"])
 
 
@@ -100,32 +89,9 @@ def configured(source: Path, **change: Any) -> Path:
     return source
 
 
-def named(source: Path, *names: str) -> Path:
-    """Name the two outputs of the checkpoint in `source`."""
-    places = {name: n for n, name in enumerate(names)}
-    return configured(source, id2label=dict(enumerate(names)), label2id=places)
-
-
 def logit(source: Path, **how: Any) -> float:
     loaded = checkpoints.load(str(source), **how)
     return float(conversion.torch_logits(loaded, [loaded.pairing().pair(QUESTION, TEXTS[0])])[0])
-
-
-@TWO
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("Relevant", "irrelevant"), ("entailment", "not_entailment"), ("Relevant passage", "Irrelevant passage"),
-        ("1", "0"), ("duplicate", "not_duplicate"), ("True", "False"), ("yes", "no"), ("related", "un-related"),
-    ],
-)  # fmt: skip
-def test_names_of_two_outputs_decide_which_means_relevant(
-    shape: str, names: tuple[str, str], write: Any, tmp_path: Path
-) -> None:
-    source = write(shape)
-    plain = logit(source)
-    assert logit(named(source, *names)) == pytest.approx(-plain)
-    assert logit(named(source, *names[::-1])) == pytest.approx(plain)
 
 
 @TWO
@@ -146,16 +112,10 @@ def test_neutral_names_mean_second_output_unless_labels_are_given(
 
 @TWO
 def test_saved_outputs_keep_their_order(shape: str, write: Any, tmp_path: Path) -> None:
-    source = named(write(shape), "relevant", "irrelevant")
-    expected = logit(source)
-    checkpoints.load(str(source)).save(tmp_path / "ours")
-    config = json.loads((tmp_path / "ours" / "config.json").read_text("utf-8"))
-    assert config["id2label"] == {"0": "irrelevant", "1": "relevant"}
-    assert config["label2id"] == {"irrelevant": 0, "relevant": 1}
-    assert logit(tmp_path / "ours") == pytest.approx(expected)
-    named(tmp_path / "ours", "relevant", "irrelevant")  # old names of the base
-    assert logit(tmp_path / "ours") == pytest.approx(expected)
-    assert checkpoints.load(str(tmp_path / "ours")).outputs() == ("relevant", "irrelevant")
+    source, labels = write(shape), ("LABEL_0", "LABEL_1")
+    checkpoints.load(str(source), labels=labels).save(tmp_path / "ours")
+    assert checkpoints.load(str(tmp_path / "ours")).outputs() == labels
+    assert logit(tmp_path / "ours") == pytest.approx(logit(source, labels=labels))
 
 
 def test_int8_is_close_to_torch(write: Any, tmp_path: Path) -> None:
@@ -191,13 +151,6 @@ def test_existing_folder_is_replaced_only_with_force(write: Any, tmp_path: Path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "mine", "model"]
 
 
-def test_evaluator_loads_a_converted_folder(write: Any, tmp_path: Path) -> None:
-    conversion.convert(checkpoints.load(str(write("BERT, two labels"))), tmp_path / "model")
-    scores = T5(T5.Options(model=tmp_path / "model")).score(QUESTION, TEXTS)
-    assert len(scores) == len(TEXTS)
-    assert all(-1 <= score <= 1 for score in scores)
-
-
 def test_old_checkpoint_tokenises_like_sentencepiece(rqa: Any, tmp_path: Path) -> None:
     """The evaluator that CRAG published has these files."""
     import sentencepiece
@@ -224,13 +177,6 @@ def test_a_name_that_the_hub_does_not_give_is_missing(monkeypatch: pytest.Monkey
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(MissingError, match="Cannot load the checkpoint nobody/nothing"):
         checkpoints.load("nobody/nothing")
-
-
-def test_a_damaged_checkpoint_is_missing(write: Any) -> None:
-    source = write("BERT, one label")
-    (source / "model.safetensors").write_bytes(b"\0" * 100)
-    with pytest.raises(MissingError, match="Cannot load the checkpoint"):
-        checkpoints.load(str(source))
 
 
 def test_other_architecture_is_refused(tmp_path: Path) -> None:
@@ -289,22 +235,9 @@ def test_missing_thresholds_suggest_calibration(rqa: Any, write: Any, tmp_path: 
     assert "thresholds" not in rqa("evaluator", "convert", tmp_path / "ours", tmp_path / "calibrated").err
 
 
-def test_current_folder_is_refused_before_loading(rqa: Any, tmp_path: Path) -> None:
-    ended = rqa("evaluator", "convert", tmp_path, ".")
-    assert ended.code == 2 and "The current folder" in ended.err
-
-
 def test_labels_that_begin_with_the_same_token_are_refused(write: Any) -> None:
     with pytest.raises(ConfigError, match="labels 'q' and 'qq' begin with the same token"):
         checkpoints.load(str(write("label T5 v1.0")), labels=("q", "qq"))
-
-
-def test_missing_sentencepiece_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = write_old_t5(tmp_path / "checkpoint")
-    monkeypatch.setitem(sys.modules, "sentencepiece.sentencepiece_model_pb2", None)
-    with pytest.raises(MissingError, match=r"needs sentencepiece.*, which is not installed") as error:
-        checkpoints.load(str(source))
-    assert install_hint("train") in error.value.hint
 
 
 @pytest.mark.parametrize("base", [False, True], ids=["convert", "train"])
@@ -315,15 +248,6 @@ def test_a_checkpoint_without_its_tokenizer_is_refused(shape: str, base: bool, w
     (source / "tokenizer.json").unlink()
     with pytest.raises(MissingError, match=f"{source} has no matching tokenizer"):
         checkpoints.load(str(source), trainable=base)
-
-
-def test_a_tokenizer_of_another_model_is_refused(write: Any) -> None:
-    source = write("classifier T5 v1.0")
-    tokenizer = json.loads((source / "tokenizer.json").read_text("utf-8"))
-    tokenizer["model"]["vocab"] += [[f"▁more{n}", -5.0] for n in range(10)]  # the vocabulary has nine unused ids
-    (source / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
-    with pytest.raises(MissingError, match="has no matching tokenizer"):
-        checkpoints.load(str(source))
 
 
 def test_converted_folder_is_no_checkpoint(write: Any, tmp_path: Path) -> None:
@@ -364,11 +288,6 @@ def test_full_disk_is_an_oserror(write: Any, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(conversion, "_write", fail)
     with pytest.raises(OSError, match="No space left"):
         conversion.convert(checkpoints.load(str(write("BERT, one label"))), tmp_path / "model")
-
-
-def test_a_t5_that_starts_with_another_token_is_converted(write: Any, tmp_path: Path) -> None:
-    source = configured(write("label T5 v1.0"), decoder_start_token_id=7)
-    assert conversion.convert(checkpoints.load(str(source)), tmp_path / "model").exact < 1e-4
 
 
 def test_failed_quantisation_keeps_the_old_folder(write: Any, tmp_path: Path) -> None:
