@@ -41,7 +41,7 @@ from pathlib import Path
 from robust_qa import Passage, Question
 from robust_qa.answering import Session
 from robust_qa.cli import Answering, Run
-from robust_qa.cli.batch_run import in_session
+from robust_qa.cli.answering import in_session
 from robust_qa.documents import Cut, find, read
 from robust_qa.kit import sentences
 from rqa_check import agreement

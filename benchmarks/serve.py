@@ -28,7 +28,7 @@ from endpoint import running
 
 from robust_qa.answering import Session
 from robust_qa.cli import Answering, Run
-from robust_qa.cli.batch_run import in_session
+from robust_qa.cli.answering import in_session
 from robust_qa.cli.http_server import Address, App
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import gc
 import importlib
 import io
 import os
@@ -186,6 +187,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if _has_worker_threads():
         os._exit(code)  # as above
+    gc.freeze()  # or exiting looks at every object for garbage, a tenth of the time of a search
     sys.exit(code)
 
 

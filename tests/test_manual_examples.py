@@ -139,7 +139,7 @@ def test_the_page_names_all_that_is_public(module: str) -> None:
     assert set(importlib.import_module(module).__all__) - named == set()
 
 
-@pytest.mark.parametrize("module", [*PUBLIC, "robust_qa.cli.batch_run"])
+@pytest.mark.parametrize("module", [*PUBLIC, "robust_qa.cli.answering", "robust_qa.cli.batch_run"])
 def test_public_functions_have_the_arguments_in_the_page(module: str) -> None:
     part = next(heading for heading in PARTS if module in heading.split(" and "))
     owner = importlib.import_module(module)

@@ -1,6 +1,6 @@
 """Tools for plugins that add commands: the options, output and session of the built-in commands.
 
-To answer many questions, see `robust_qa.cli.batch_run`.
+To open a session, see `robust_qa.cli.answering`. To answer many questions, see `robust_qa.cli.batch_run`.
 """
 
 from __future__ import annotations

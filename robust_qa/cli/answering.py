@@ -1,16 +1,25 @@
-"""Open a session from the answering options."""
+"""Open a session from the answering options, and work in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+import asyncio
+import ctypes
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext, suppress
+from typing import TypeVar
 
 from ..answering.history import recorder
 from ..answering.opening import open_session as open_configured
 from ..answering.session import Session
 from ..protocols import IndexReport
+from ..stdout import plugins_write_to_stderr
 from .options import Answering
 from .run import Run
+
+T = TypeVar("T")
+
+_M_ARENA_MAX = -8  # of malloc.h
 
 
 def open_session(
@@ -51,3 +60,48 @@ def open_session(
             fresh=fresh,
             filters=filters,
         )
+
+
+class Interrupted(Exception):
+    """A signal stopped the batch."""
+
+
+def in_session(
+    run: Run,
+    answering: Answering,
+    work: Callable[[Session], Awaitable[T]],
+    *,
+    detailed: bool = True,
+    record: str = "",
+    filters: Mapping[str, str] | None = None,
+) -> T:
+    """Return the result of `work`, run with the command line's session. Plugins' prints go to stderr.
+
+    `filters`: options of the retrievers that restrict what is searched.
+    `record`: a command, such as "serve", whose answers go to the history.
+    Raises KeyboardInterrupt if a signal stops the batch.
+    """
+    _share_arenas()
+
+    async def work_in_session(session: Session) -> T:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            # asyncio's own handler would wait for the event loop, which a slow read or write can block.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        async with session:
+            result = await work(session)
+        if session.trouble:
+            run.say(session.trouble)
+        return result
+
+    with plugins_write_to_stderr():
+        session = open_session(run, answering, detailed=detailed, record=record, filters=filters)
+        try:
+            return asyncio.run(work_in_session(session))
+        except Interrupted:
+            raise KeyboardInterrupt from None
+
+
+def _share_arenas() -> None:
+    """Limit the number of malloc arenas. With one arena per thread, glibc's memory grows over a long run."""
+    with suppress(OSError, AttributeError):  # not glibc
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import errno
 import os
 import shlex
-import signal
 import stat
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -28,18 +26,14 @@ from ..batch.output import check_continues
 from ..batch.resume import survey_file
 from ..errors import CallError, InputError
 from ..protocols import Runner
-from ..stdout import plugins_write_to_stderr
 from ..types import Tally
-from .answering import open_session
+from .answering import Interrupted, in_session
 from .options import Answering
 from .progress import print_first_failure, rate, watch
 from .run import LOCAL, Run
 from .stopping import stoppable
 
-T = TypeVar("T")
-
 _STDIN = 0
-_M_ARENA_MAX = -8  # of malloc.h
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,45 +57,6 @@ class Target:
             with open_input(job.source) as (descriptor, _):
                 state = job.state_of(survey_file(descriptor, job.source))
             check_continues(path.resolve(), state, retry=self.retry)
-
-
-class _Interrupted(Exception):
-    """A signal stopped the batch."""
-
-
-def in_session(
-    run: Run,
-    answering: Answering,
-    work: Callable[[Session], Awaitable[T]],
-    *,
-    detailed: bool = True,
-    record: str = "",
-    filters: Mapping[str, str] | None = None,
-) -> T:
-    """Return the result of `work`, run with the command line's session. Plugins' prints go to stderr.
-
-    `filters`: options of the retrievers that restrict what is searched.
-    `record`: a command, such as "serve", whose answers go to the history.
-    Raises KeyboardInterrupt if a signal stops the batch.
-    """
-    _share_arenas()
-
-    async def work_in_session(session: Session) -> T:
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            # asyncio's own handler would wait for the event loop, which a slow read or write can block.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        async with session:
-            result = await work(session)
-        if session.trouble:
-            run.say(session.trouble)
-        return result
-
-    with plugins_write_to_stderr():
-        session = open_session(run, answering, detailed=detailed, record=record, filters=filters)
-        try:
-            return asyncio.run(work_in_session(session))
-        except _Interrupted:
-            raise KeyboardInterrupt from None
 
 
 async def answer_rows(
@@ -203,12 +158,6 @@ class _Supervision:
         _finish(self._run, runner, job.tally, self._label, resumable=resumable)
 
 
-def _share_arenas() -> None:
-    """Limit the number of malloc arenas. With one arena per thread, glibc's memory grows over a long run."""
-    with suppress(OSError, AttributeError):  # not glibc
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
-
-
 def _finish(run: Run, runner: Runner, tally: Tally, label: str, *, resumable: bool) -> None:
     """Print the summary. Raise an error if the run stopped early."""
     if tally.finished or not runner.trouble:
@@ -220,7 +169,7 @@ def _finish(run: Run, runner: Runner, tally: Tally, label: str, *, resumable: bo
         )
     if runner.stopped:
         _say_interrupted(run, tally, resumable=resumable)
-        raise _Interrupted
+        raise Interrupted
 
 
 def _say_interrupted(run: Run, tally: Tally, *, resumable: bool) -> None:

@@ -34,7 +34,7 @@ def chat(run: Run, /, *, no_stream: bool, **answering: Any) -> None:
     screen = sys.stdout  # within `in_session`, sys.stdout is stderr
     if not (sys.stdin.isatty() and os.isatty(screen.fileno())):
         raise click.UsageError('`rqa chat` needs a terminal. For one question: rqa ask "QUESTION"')
-    from robust_qa.cli.batch_run import in_session
+    from robust_qa.cli.answering import in_session
 
     from .conversation import Conversation
 

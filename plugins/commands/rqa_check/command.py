@@ -87,7 +87,7 @@ def check(
     The exit code is 6 if a sentence is contradicted, disputed or not found.
     """
     from robust_qa.cli import print_rows, print_to
-    from robust_qa.cli.batch_run import in_session
+    from robust_qa.cli.answering import in_session
 
     from .checking import check_answer
 

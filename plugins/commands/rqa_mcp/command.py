@@ -53,7 +53,7 @@ def mcp(
     """
     if not find_spec("mcp"):
         raise MissingError("`rqa mcp` needs the package mcp.", hint=f"Run `{install_hint('mcp')}`.")
-    from robust_qa.cli.batch_run import in_session
+    from robust_qa.cli.answering import in_session
 
     from .server import serve_on, server
     from .tools import Tools

@@ -40,7 +40,7 @@ def search(
     The exit code is 6 if there are none.
     """
     from robust_qa.answering import check_question
-    from robust_qa.cli.batch_run import in_session
+    from robust_qa.cli.answering import in_session
 
     query = whole_characters(" ".join(words)).strip()
     if not query:

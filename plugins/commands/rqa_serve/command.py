@@ -75,7 +75,7 @@ def serve(
     """
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise MissingError("`rqa serve` needs starlette and uvicorn.", hint=f"Run `{install_hint('serve')}`.")
-    from robust_qa.cli.batch_run import in_session
+    from robust_qa.cli.answering import in_session
 
     from .app import application
     from .capacity import Capacity

@@ -169,7 +169,7 @@ def evaluate_sets(
     if out and not out.is_dir() and suffix_of(out) in {*ROW_FORMATS, *TEXT_FORMATS, "html"}:
         raise click.UsageError(f"-o names the folder of the run. To write {out}: rqa report RUN -o {out}")
     conditions = _conditions(worst_case=worst_case, attack=attack, rates=rates, drop=drop, order=order, repeat=repeat)
-    from robust_qa.cli.batch_run import in_session
+    from robust_qa.cli.answering import in_session
 
     from .cards import CARD_METRICS
     from .gate import StoredScores

@@ -57,7 +57,7 @@ def compare(
     -s is required. `-s all` takes every strategy that the configuration can run.
     """
     from robust_qa.cli import console, passages_in, print_to
-    from robust_qa.cli.batch_run import in_session
+    from robust_qa.cli.answering import in_session
 
     options = Answering(**answering)
     if not strategy:

@@ -52,7 +52,7 @@ def testset(
     import msgspec
 
     from robust_qa.cli import print_rows, print_to
-    from robust_qa.cli.batch_run import in_session
+    from robust_qa.cli.answering import in_session
     from robust_qa.documents import summarised
 
     from .asking import rows_by_model

@@ -77,7 +77,8 @@ def eor(
     A row has `question`, `answers` (a list of gold answers) and optionally `passages`. The pool first answers every
     row, as `rqa batch` does. These answers are saved next to FILE with the suffix .jsonl.
     """
-    from robust_qa.cli.batch_run import Target, answer_rows, in_session
+    from robust_qa.cli.answering import in_session
+    from robust_qa.cli.batch_run import Target, answer_rows
 
     from .ballots import check_gold, load
     from .search import cross_validate, fit, load_minimize, plain

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from robust_qa.cli import Answering
-from robust_qa.cli.batch_run import in_session
+from robust_qa.cli.answering import in_session
 
 if TYPE_CHECKING:
     import numpy as np
