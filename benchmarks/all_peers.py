@@ -19,18 +19,20 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from peers import PEER
+
 import robust_qa
 
 # What is compared, the arguments for figures to publish, and those of a short run.
 COMPARISONS = (
     ("start-up, beside click", "startup.py", "startup.py --runs 3"),
     ("search as a process, beside click", "search.py", "search.py --runs 3 --passages 300"),
-    ("bm25, beside bm25s and FTS5", "bm25.py", "bm25.py --passages 2000 --queries 100"),
+    ("bm25, beside bm25s and FTS5", "bm25.py --passages 100000", "bm25.py --passages 2000 --queries 100"),
     ("batch, beside LangGraph", "peers.py --rows 6000", "peers.py --rows 200 --seconds 2"),
     ("reader, beside torch", "reading_speed.py", "reading_speed.py --seconds 1"),
     ("evaluator, beside torch", "evaluator_speed.py", "evaluator_speed.py --sizes t5-small --batches 1 --rounds 1"),
 )
-LIBRARIES = ("click", "tantivy", "ctranslate2", "numpy", "bm25s", "torch")
+LIBRARIES = ("click", "tantivy", "ctranslate2", "numpy", "bm25s", "torch", "transformers")
 
 
 def row(name: str, arguments: str) -> str:
@@ -53,7 +55,7 @@ def machine() -> str:
             found.append(f"no {name}")
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     cores = f"{os.cpu_count()} cores of {platform.machine()}, load before {load}"
-    return f"{cores}, {platform.system()} {platform.release()}. {', '.join(found)}."
+    return f"{cores}, {platform.system()} {platform.release()}. {', '.join([*found, *PEER])}."
 
 
 def main() -> None:
