@@ -16,6 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from robust_qa.errors import Exit
+
 ROWS, PASSAGES = 10, 5
 METRICS = "accuracy,wrong,unanswered,attack-success,calls,tokens"
 
@@ -49,7 +51,9 @@ def main() -> None:
         command += ["--attack", attack, "--rate", "0,0.4", "-k", str(PASSAGES), "-j", "1", "--baseline", "rag"]
         command += ["--metrics", METRICS, "-o", str(given.run / rows.stem), "--resume"]
         for count in range(1, len(names) + 1):
-            subprocess.run([*command, "-s", ",".join(names[:count])], check=True)
+            ran = subprocess.run([*command, "-s", ",".join(names[:count])], check=False)
+            if ran.returncode not in (Exit.ANSWERED, Exit.ROWS_FAILED):
+                sys.exit(ran.returncode)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ class Claim:
 
 
 def _one_value(kind: str, one: str, other: str) -> bool:
-    return one == other or (kind == "date" and (one.startswith(f"{other}-") or other.startswith(f"{one}-")))
+    fewer, more = sorted((one, other), key=len)
+    return one == other or (kind == "date" and (more.startswith(f"{fewer}-") or more.endswith(f"-{fewer}")))
 
 
 def same_name(one: str, other: str) -> bool:

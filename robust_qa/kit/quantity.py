@@ -1,4 +1,4 @@
-"""Quantities in a sentence: sums of money, durations, shares, versions, dates and counts, in a normal form."""
+"""Quantities in a sentence: sums of money, durations, measures, times, versions, dates and counts, in a normal form."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ _DURATION = re.compile(rf"(?<![\w.$£€])(?P<long>{_NUMBER})[ -]+(?:\w+ )?(?P<u
 _MEASURE = re.compile(rf"(?<![\w.$£€])(?P<size>{_NUMBER}){_SCALE}[ -]?(?P<unit>{'|'.join(_UNITS)})(?!\w)")
 _CLOCK = re.compile(r"(?<![\w.:])(?P<hour>\d{1,2})(?::(?P<minute>[0-5]\d))?(?: ?(?P<half>[ap])\.?m\b)?(?![\w:])", re.I)
 _DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[ -])?(?P<month>{_MONTH})"
-    rf"(?: (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,?)?[ -](?P<year>\d{{4}})\b"
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of )?(?P<month>{_MONTH})(?:,?[ -](?P<year>\d{{4}}))?\b"
+    rf"|\b(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year2>\d{{4}}))?\b"
+    rf"|\b(?P<month3>{_MONTH})[ -](?P<year3>\d{{4}})\b"
     r"|\b(?P<iso>\d{4}-\d\d-\d\d)\b"
 )
 _VERSION = re.compile(r"(?<![\w.])v?(?P<version>\d+(?:\.\d+){1,3})(?![\w.]*\d|\s?%)")
@@ -98,10 +99,13 @@ def quantities(text: str) -> list[Quantity]:
 
 
 def _iso(date: re.Match[str]) -> str:
-    """Return a date in words as YYYY-MM-DD or YYYY-MM."""
-    month = 1 + next(n for n, name in enumerate(_MONTHS) if name.startswith(date["month"][:3]))
-    day = date["day"] or date["day2"]
-    return f"{date['year']}-{month:02}" + (f"-{int(day):02}" if day else "")
+    """Return a date in words as YYYY-MM-DD, YYYY-MM or MM-DD."""
+    year, month, day = (
+        next(filter(None, (date[name] for name in names)), "")
+        for names in (("year", "year2", "year3"), ("month", "month2", "month3"), ("day", "day2"))
+    )
+    number = 1 + next(n for n, name in enumerate(_MONTHS) if name.startswith(month[:3]))
+    return "-".join(filter(None, (year, f"{number:02}", day and f"{int(day):02}")))
 
 
 def _minutes(clock: re.Match[str]) -> str:
