@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -61,13 +62,17 @@ def _one_value(kind: str, one: str, other: str) -> bool:
 
 
 def same_name(one: str, other: str) -> bool:
-    """Return whether two names may be of one person: A. Berg, Anna Berg and Prof. Berg."""
-    names = [[word for word in text.split() if not _TITLE.fullmatch(word)] for text in (one, other)]
+    """Return whether two names may be of one person: A. Sjögren, Anna Sjögren and Prof. Sjogren."""
+    names = [[word for word in _without_accents(text).split() if not _TITLE.fullmatch(word)] for text in (one, other)]
     fewer, more = sorted(names, key=len)
     if not fewer or fewer[-1] != more[-1] or not all(word[:1].isupper() for word in (*fewer, *more)):
         return False
     rest = iter(more[:-1])
     return all(any(_one_first_name(own, each) for each in rest) for own in fewer[:-1])
+
+
+def _without_accents(text: str) -> str:
+    return "".join(each for each in unicodedata.normalize("NFKD", text) if not unicodedata.combining(each))
 
 
 def _one_first_name(one: str, other: str) -> bool:
