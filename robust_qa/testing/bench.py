@@ -120,18 +120,8 @@ def embedder_handle(embedder: Any) -> EmbedderHandle:
     return Handle("test", lambda name: pipeline)
 
 
-def ask(
-    strategy: Any,
-    question: str | Question,
-    *,
-    retriever: Any = None,
-    reader: Any = None,
-    evaluator: Any = None,
-    k: int = 10,
-    names: Mapping[str, Any] | None = None,
-    trust: Callable[[Passage], float] = lambda passage: 1.0,
-) -> Answer:
-    """The answer of the strategy with these components, for tests that are a plain `def`."""
-    tools = toolbox(question, retriever=retriever, reader=reader, evaluator=evaluator, k=k, names=names, trust=trust)
+def ask(strategy: Any, question: str | Question, **components: Any) -> Answer:
+    """The answer of the strategy with the components of a `toolbox`, for tests that are a plain `def`."""
+    tools = toolbox(question, **components)
     answer: Answer = asyncio.run(strategy.answer(tools.question.text, tools))
     return answer

@@ -1,4 +1,4 @@
-"""Select the keywords to keep, and compute how an attacker could change them.
+"""Select the keywords to keep, and compute how many corrupted passages cannot change them.
 
 Xiang et al., "Certifiably Robust RAG against Retrieval Corruption", 2024: keyword aggregation and its certificate.
 Readings are sets of keywords in the order of their passages, or None for a reading that abstains.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
 
 Keywords = frozenset[str]
 
@@ -20,24 +19,18 @@ def kept(readings: Sequence[Keywords | None], alpha: float, beta: int) -> Keywor
     return frozenset(keyword for keyword, count in _counts(speaking).items() if count >= least)
 
 
-def attainable(
-    readings: Sequence[Keywords | None], corrupted: int, alpha: float, beta: int, *, most: int
-) -> list[Keywords] | None:
-    """Return each set of keywords that can be kept if `corrupted` passages are inserted and as many drop off the end.
-
-    Returns None if nothing is certain: the inserted passages can add keywords of their own, or there are more than
-    `most` sets.
-    """
-    left = [reading for reading in readings[: max(len(readings) - corrupted, 0)] if reading is not None]
-    least = min(beta, alpha * (len(left) + corrupted))
-    if least <= corrupted:
-        return None
-    counts = _counts(left)
-    certain = frozenset(keyword for keyword, count in counts.items() if count >= least)
-    possible = sorted(keyword for keyword, count in counts.items() if least - corrupted <= count < least)
-    if 2 ** len(possible) > most:
-        return None
-    return [certain.union(some) for size in range(len(possible) + 1) for some in combinations(possible, size)]
+def certified(readings: Sequence[Keywords | None], alpha: float, beta: int) -> int:
+    """Return k', for how many corrupted passages the kept keywords are certain: inserted, while as many drop off."""
+    keywords = kept(readings, alpha, beta)
+    for corrupted in range(1, len(readings)):
+        left = [reading for reading in readings[: len(readings) - corrupted] if reading is not None]
+        least = min(beta, alpha * (len(left) + corrupted))
+        counts = _counts(left)
+        if least <= corrupted or keywords != {keyword for keyword in counts if counts[keyword] >= least}:
+            return corrupted - 1
+        if any(least - corrupted <= count < least for count in counts.values()):
+            return corrupted - 1
+    return max(len(readings) - 1, 0)  # with all passages corrupted, nothing is certain
 
 
 def _counts(readings: Sequence[Keywords]) -> Counter[str]:

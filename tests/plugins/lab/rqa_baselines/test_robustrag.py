@@ -8,34 +8,27 @@ from standins.model import ScriptedModel
 
 from robust_qa import Completion, ContextError, Passage, RefusedError, RqaError
 from rqa_baselines.robustrag import RobustRag
-from rqa_baselines.robustrag.certificate import attainable, kept  # private: against every attack on small sets
+from rqa_baselines.robustrag.certificate import certified, kept  # private: against every attack on small sets
 
-A, B, C = (frozenset({letter}) for letter in "abc")
-AB = A | B
+A, AB = frozenset("a"), frozenset("ab")
 
 
 class TestCertificate:
-    def test_what_stands_in_enough_readings_whatever_comes_is_certain(self) -> None:
-        # k' = 1 of 10: 9 are left, min(3, 0.3 x (9 + 1)) = 3. a has 9, so it stays; nothing has 2.
-        assert attainable([A] * 10, 1, 0.3, 3, most=1) == [A]
-
-    def test_what_lacks_no_more_than_the_injected_may_be_kept_or_not(self) -> None:
-        # 9 are left. a has 5, b has 2, which one more would make 3, c has 1, which it would not.
-        readings = [A, A, A, AB, AB, C, frozenset(), frozenset(), frozenset(), A]
-        assert attainable(readings, 1, 0.3, 3, most=2) == [A, AB]
-
-    def test_the_last_passages_fall_out(self) -> None:
-        # Of [a, a, a, b, b, b] with k' = 2 there is left [a, a, a, b]: min(3, 0.5 x (4 + 2)) = 3 for a;
-        # b has 1, which two more would make 3.
-        assert attainable([A, A, A, B, B, B], 2, 0.5, 3, most=2) == [A, AB]
-
-    def test_nothing_is_certain_where_the_injected_can_bring_their_own(self) -> None:
-        assert attainable([A] * 10, 3, 0.3, 3, most=100) is None  # min(3, 0.3 x 10) = 3 <= 3
-        assert attainable([A] * 3, 1, 0.3, 3, most=100) is None  # 0.3 x (2 + 1) = 0.9 <= 1
-
-    def test_abstaining_readings_do_not_count(self) -> None:
-        # 4 of the 9 left speak: 0.3 x (4 + 1) = 1.5.
-        assert attainable([A, A, A, A, *[None] * 6], 1, 0.3, 3, most=1) == [A]
+    @pytest.mark.parametrize(
+        ("readings", "expected"),
+        [
+            ([A] * 10, 2),  # min(3, 0.3 x 10) = 3; with three corrupted passages, they bring keywords of their own
+            ([A] * 3, 0),  # 0.3 x (2 + 1) = 0.9 <= 1
+            (
+                [A, A, A, A, *[None] * 6],
+                1,
+            ),  # 0.3 x (4 + 1) = 1.5: four of nine speak
+            ([A, A, A, AB, AB, *[frozenset()] * 5], 0),  # b has 2, which one more would make 3
+            ([*[frozenset()] * 7, A, A, A], 0),  # the last ones drop off
+        ],
+    )
+    def test_what_no_attack_can_change_is_certain(self, readings: list[frozenset[str] | None], expected: int) -> None:
+        assert certified(readings, 0.3, 3) == expected
 
     @given(
         st.lists(st.none() | st.frozensets(st.sampled_from("abcd")), min_size=1, max_size=6),
@@ -43,17 +36,16 @@ class TestCertificate:
         st.sampled_from([0.3, 0.5, 1.0]),
         st.integers(1, 4),
     )
-    def test_no_attack_reaches_a_set_that_was_not_foreseen(
+    def test_no_certified_attack_changes_the_keywords(
         self,
         readings: list[frozenset[str] | None],
         injected: list[frozenset[str] | None],
         alpha: float,
         beta: int,
     ) -> None:
-        sets = attainable(readings, len(injected), alpha, beta, most=1 << 10)
         attacked = [*injected, *readings[: max(len(readings) - len(injected), 0)]]
-        if sets is not None:
-            assert kept(attacked, alpha, beta) in sets
+        if len(injected) <= certified(readings, alpha, beta):
+            assert kept(attacked, alpha, beta) == kept(readings, alpha, beta)
 
 
 TEN = [Passage(f"Text {n}. By Jane Austen.", id=str(n)) for n in range(10)]
@@ -171,26 +163,8 @@ class TestStrategy:
         with pytest.raises(type(error)):
             await ask(RobustRag, script([error] * 2, str), TEN[:2])
 
-    async def test_what_cannot_change_the_keywords_is_certified_for_nothing(self, ask: Any) -> None:
+    async def test_what_cannot_change_the_keywords_is_certified(self, ask: Any) -> None:
         # All ten agree. k' = 1 and 2: the threshold is 3, nine and eight readings are left. k' = 3: 3 <= 3.
         model = script([self.AUSTEN] * 10, lambda _: "Jane Austen")
         answer = await ask(RobustRag, model, TEN)
         assert (answer.details["certified"], len(model.calls)) == (2, 11)
-
-    async def test_the_certificate_tries_every_set_that_an_attack_can_reach(self, ask: Any) -> None:
-        # a in all ten, b in two: with k' = 1 {a, b} is reached besides {a}, so one more call. k' = 2 likewise.
-        readings = ["alpha"] * 8 + ["alpha, beta"] * 2
-        model = script([*reversed(readings)], lambda prompt: "Alpha")
-        answer = await ask(RobustRag, model, TEN, certify_calls=3)
-        assert answer.details["certified"] == 2
-
-    async def test_an_answer_that_some_set_changes_is_not_certified(self, ask: Any) -> None:
-        readings = ["alpha, beta"] * 2 + ["alpha"] * 8
-        model = script(readings, lambda prompt: "Beta" if "\\nbeta" in prompt else "Alpha")
-        answer = await ask(RobustRag, model, TEN, certify_calls=3)
-        assert (answer.text, answer.details["certified"]) == ("Alpha", 0)
-
-    async def test_without_calls_to_tell_nothing_more_is_certified(self, ask: Any) -> None:
-        model = script(["alpha, beta"] * 2 + ["alpha"] * 8, lambda _: "Alpha")
-        answer = await ask(RobustRag, model, TEN)
-        assert (answer.details["certified"], len(model.calls)) == (0, 11)
