@@ -44,12 +44,6 @@ def test_passage_with_an_answer_is_relevant(tmp_path: Path) -> None:
     assert asked.candidates[1].text == "H. Melville: He wrote."
 
 
-def test_title_without_text_is_not_relevant(tmp_path: Path) -> None:
-    row = {"question": "Who?", "answers": ["Melville"], "passages": [{"title": "By Melville", "text": " "}]}
-    (asked,) = read_rows([write(tmp_path / "a", row)])
-    assert (asked.candidates[0].text, asked.candidates[0].relevant) == ("", False)
-
-
 def test_title_without_text_is_not_relevant_by_page_or_label(tmp_path: Path) -> None:
     passages = [{"title": "Ahab", "text": ""}, {"title": "Ahab", "text": "A captain."}]
     pair = {"question": "Who?", "title": "Ahab", "passage": " ", "label": 1}
@@ -76,15 +70,10 @@ def test_equal_questions_with_other_passages_stay_separate(tmp_path: Path) -> No
     assert [candidate.relevant for candidate in other.candidates] == [False, True]
 
 
-def test_a_label_of_0_is_not_relevant(tmp_path: Path) -> None:
-    (asked,) = read_rows([write(tmp_path / "a", {"question": "Who?", "passage": "a", "label": 0})])
-    assert asked.candidates == [Candidate("a", False)]
-
-
 def test_pairs_of_a_question_are_merged(tmp_path: Path) -> None:
     rows = [
         {"question": "Who?", "passage": "a", "label": 1},
-        {"question": "When?", "text": "b", "title": "B", "label": -1},
+        {"question": "When?", "text": "b", "title": "B", "label": 0},
         {"question": "Who?", "passage": {"text": "c", "title": "C"}, "score": 0.3},
     ]
     asked = read_rows([write(tmp_path / "a", *rows)])
@@ -319,11 +308,6 @@ def test_input_form_is_recorded_and_used(rqa: Any, torch: Any, tmp_path: Path, m
     assert (judge.settings.input, judge.titles) == ("text", False)
 
 
-def test_order_of_two_outputs_is_printed(train: Any, tmp_path: Path) -> None:
-    ended = train(tmp_path / "out", "--base", write_bert(tmp_path / "base", labels=2), "--epochs", 0.1)
-    assert "output 'LABEL_1' means relevant, 'LABEL_0' not relevant" in ended.err
-
-
 def test_base_that_cannot_be_converted_is_refused_before_training(
     train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,13 +349,6 @@ def test_a_card_names_the_data(train: Any, data: Path, tmp_path: Path) -> None:
     assert told.count("trained on data.jsonl (SHA-256 ") == 2
 
 
-def test_foreign_card_is_ignored(torch: Any, tmp_path: Path) -> None:
-    from rqa_training.card import CARD, history
-
-    (tmp_path / CARD).write_bytes(b"\xff\xfe of somebody else")
-    assert history(tmp_path, "That") == history(Path("t5-large"), "That") == ""
-
-
 def test_resumed_run_gives_the_same_model(train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rqa_training.evaluator import train as training
 
@@ -393,10 +370,9 @@ def test_resumed_run_gives_the_same_model(train: Any, tmp_path: Path, monkeypatc
     assert whole == parts
 
 
-@pytest.mark.parametrize("name", ["checkpoint.pt", "model.pt"])
-def test_damaged_state_is_an_error(train: Any, tmp_path: Path, name: str) -> None:
+def test_damaged_state_is_an_error(train: Any, tmp_path: Path) -> None:
     train(tmp_path / "out", "--epochs", 0.3)
-    file = tmp_path / "out" / name
+    file = tmp_path / "out" / "checkpoint.pt"
     file.write_bytes(file.read_bytes()[:100])
     ended = train(tmp_path / "out", "--epochs", 0.3)
     assert ended.code == 2

@@ -20,7 +20,6 @@ pytest.importorskip("transformers", reason="the extra [train] is not installed")
 from robust_qa import InputError, Passage, RqaError
 from rqa_embedded.engine import PACKAGED, Engine, Marks, save_settings
 from rqa_training.reader.calibrate import calibrate, settings_before, uncalibrated
-from rqa_training.reader.card import card, history
 from rqa_training.reader.convert import check, convert
 from rqa_training.reader.data import held_out, place
 from rqa_training.reader.encoding import Example, encode, load_tokenizer
@@ -115,12 +114,6 @@ def test_other_rows_base_or_teachers_are_refused_on_resume(base, rows, tmp_path)
         train(examples, base, tokenizer, out, plan, say=quiet)
 
 
-def test_fewer_rows_than_a_batch_are_one_batch(base, rows, tmp_path):
-    said = []
-    train(list(load_rows(rows))[:5], base, base / "tokenizer.json", tmp_path, Plan(length=48), say=said.append)
-    assert said[0].startswith("5 rows, 1 steps of 5 ")
-
-
 def test_rows_without_tokens_of_the_answer_are_an_error(base, tmp_path):
     past = [Row("where", "river " * 50 + "in paris", "", ["paris"])]
     with pytest.raises(InputError, match="None of the 1 rows has a token"):
@@ -210,15 +203,6 @@ def test_keep_needs_a_trained_base(base, rows, tmp_path):
         make([rows], tmp_path / "out", base=base, share=0.5, say=quiet)
 
 
-def test_card_includes_the_history_of_the_base(tmp_path):
-    first = card({"F1": 80.0}, Plan(), command="rqa train reader a.jsonl", notice_text="Of others.")
-    (tmp_path / "MODEL_CARD.md").write_text(first)
-    second = card({"F1": 81.0}, Plan(), command="rqa train reader b.jsonl", notice_text="", earlier=history(tmp_path))
-    assert second.index("b.jsonl") < second.index("started from was made by") < second.index("a.jsonl")
-    assert "80" not in second
-    assert history(tmp_path / "none") == ""
-
-
 def test_card_and_notice_name_the_rows_once(base, rows, tmp_path):
     for name, begin in (("first", base), ("second", tmp_path / "first" / "model")):
         make([rows], tmp_path / name, base=begin, epochs=0.05, batch=16, length=48, say=quiet)
@@ -241,19 +225,6 @@ def test_one_context_of_few_is_held_out(many):
     assert place(held[0].context) == min(place(row.context) for row in rows)
     assert sorted(row.question for row in training + held) == sorted(row.question for row in rows)
     assert split(rows[::-1])[1] == held[::-1]
-
-
-def test_each_part_gets_one_of_two_contexts():
-    contexts = [text for text in map(str, range(100)) if held_out(text)][:2]
-    rows = [Row("where", context) for context in contexts]
-    assert [len(part) for part in split(rows)] == [1, 1]
-    assert [len(part) for part in split(rows, alone=False)] == [0, 2]
-
-
-def test_hash_decides_which_rows_are_held_out(rows):
-    every = list(load_rows(rows))
-    assert split(every) == split(every, alone=False)
-    assert split(every)[1] == [row for row in every if held_out(row.context)]
 
 
 def test_rows_of_one_context_are_an_error(base, tmp_path):
@@ -365,14 +336,6 @@ def test_base_without_config_is_an_error(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no config\.json"):
         base_folder(tmp_path / "empty", tmp_path / "base", quiet)
-
-
-def test_a_base_in_half_precision_is_trained_in_full(base, rows, tmp_path):
-    from transformers import BertModel
-
-    BertModel.from_pretrained(base).half().save_pretrained(base)
-    model, _ = train(list(load_rows(rows))[:8], base, base / "tokenizer.json", tmp_path, Plan(length=48), say=quiet)
-    assert model.encoder.dtype == torch.float32
 
 
 @pytest.mark.parametrize("family", ["T5", "DistilBert"])
@@ -551,8 +514,3 @@ def test_encoder_that_the_engine_cannot_run_becomes_a_teacher(base, mpnet, rows,
     assert "taught 0.75" in card
     assert "A model whose scores it learnt was made by\n\n    rqa big" in card
     assert "the encoder in all-tiny" in (tmp_path / "small" / "model" / "NOTICE").read_text()
-
-
-def test_untrained_encoder_cannot_be_a_teacher(base, rows, tmp_path):
-    with pytest.raises(InputError, match="is untrained and cannot be a teacher"):
-        make([rows], tmp_path / "out", base=base, teachers=[base], say=quiet)
