@@ -97,8 +97,10 @@ def sentence_at(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def sentence_around(reading: Reading, passages: Sequence[Passage]) -> str:
-    """Return the sentence of a reading without the answer: what the answer is about."""
-    text, start, end = passages[reading.passages[0]].text, reading.start or 0, reading.end or 0
+    """Return the sentence of a reading without the answer: what the answer is about. "" if its place is not known."""
+    if reading.start is None or reading.end is None:
+        return ""
+    text, start, end = passages[reading.passages[0]].text, reading.start, reading.end
     first, last = sentence_at(text, start, end)
     return " ".join(f"{text[first:start]} {text[end:last]}".split())
 
