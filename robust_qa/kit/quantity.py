@@ -98,6 +98,14 @@ def quantities(text: str) -> list[Quantity]:
     return sorted(found, key=lambda each: each.start)
 
 
+def with_normal_quantities(text: str) -> str:
+    """Return `text` with its quantities in one form, so that "two years" and "24 months" are the same words."""
+    for each in reversed(quantities(text)):
+        value = each.value.replace("-", " ") if each.kind == "date" else f"{each.value} {each.kind}"
+        text = text[: each.start] + value + text[each.end :]
+    return " ".join(f"{_WORDS.get(word.lower(), word)}" for word in text.split())
+
+
 def _iso(date: re.Match[str]) -> str:
     """Return a date in words as YYYY-MM-DD, YYYY-MM or MM-DD."""
     year, month, day = (

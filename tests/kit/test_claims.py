@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robust_qa.kit import Claim, quantities, same_name
+from robust_qa.kit import Claim, quantities, same_name, with_normal_quantities
 
 
 def claim(answer: str) -> Claim:
@@ -53,6 +53,10 @@ def test_one_quantity_in_other_words(one: str, other: str, same: bool) -> None:
 )
 def test_names_of_one_person(one: str, other: str, same: bool) -> None:
     assert same_name(one, other) is same_name(other, one) is same
+
+
+def test_quantities_become_the_same_words() -> None:
+    assert with_normal_quantities("Seven days, by May 3rd, 2024") == with_normal_quantities("one week, by 3 May 2024")
 
 
 def test_a_ratio_and_a_time_of_day() -> None:
