@@ -50,7 +50,7 @@ def open_session(
         indexed(report)
         if not report.passages:
             raise MissingError(
-                f"Found no text in {', '.join(map(str, docs))}.",
+                f"Found no text in {', '.join(repr(str(path)) for path in docs)}.",
                 hint="`rqa help` lists the supported file formats, under `rqa index`.",
             )
         overrides["retriever", name] = options

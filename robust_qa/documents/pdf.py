@@ -58,7 +58,7 @@ def _page(pdf: PdfDocument, number: int, deadline: float) -> list[Block] | None:
     """Return the blocks of a page, None if it is a picture that was not read."""
     page = pdf[number - 1]
     try:
-        text = page.get_textpage().get_text_bounded().replace("\r\n", "\n")
+        text = page.get_textpage().get_text_range().replace("\r\n", "\n")
         if not text.strip():
             if next(page.get_objects(max_depth=2), None) is None:
                 return []

@@ -22,7 +22,7 @@ ERRORS = [
     ("ask Who?", 4, "There is nothing to answer from", "Give documents with --docs PATH, or index them"),
     ("ask", 2, "The question is empty", 'Example: rqa ask "'),
     ("ask -d nowhere Who?", 2, "Path 'nowhere' does not exist", "Try 'rqa ask --help'"),
-    ("ask -d empty Who?", 4, "Found no text in empty", "`rqa help` lists the supported file formats"),
+    ("ask -d empty Who?", 4, "Found no text in 'empty'.", "`rqa help` lists the supported file formats"),
     ("ask --passages nowhere Who?", 2, "Cannot read passages from nowhere", "Give the path of a file"),
     ("ask --passages broken.jsonl Who?", 2, "broken.jsonl, line 1 is not a passage", 'an object: {"text": ...'),
     # names and values

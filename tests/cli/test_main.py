@@ -283,7 +283,7 @@ def test_documents_without_text_are_listed(rqa: Rqa, tmp_path: Path, monkeypatch
     assert (ended.code, ended.out) == (4, "")
     assert ended.err.splitlines() == [
         f"rqa: skipped {tmp_path}/a rqa: nothing.txt and 1 more: it has no text",
-        f"rqa: Found no text in {tmp_path}.",
+        f"rqa: Found no text in '{tmp_path}'.",
         "     `rqa help` lists the supported file formats, under `rqa index`.",
     ]
 

@@ -417,6 +417,12 @@ def test_a_word_broken_at_the_end_of_a_line_of_a_pdf_is_one(tmp_path):
     assert found.text.splitlines() == ["The harbourmaster of Aix-", "Sud, 1914-", "18 - a", "man"]
 
 
+def test_lines_in_cells_of_a_table_of_a_pdf_stay_apart(tmp_path):
+    cells = "table) Tj 90 7 Td (unlimited) Tj 90 7 Td (maximum relations) Tj 0 -14 Td (per database"
+    found = only(tmp_path / "a.pdf", pdf_with(f"indexes per) Tj 0 -14 Td ({cells}"))
+    assert found.text.split() == "indexes per table unlimited maximum relations per database".split()
+
+
 def test_a_damaged_pdf_is_refused(tmp_path):
     with pytest.raises(Unreadable, match="it is damaged"):
         documents(tmp_path / "a.pdf", b"%PDF-1.4 nothing")
