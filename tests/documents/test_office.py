@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-import re
+import os
+import subprocess
+import sys
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -45,17 +47,17 @@ def made(format: str, source: str = SOURCE) -> bytes:
         return path.read_bytes()
 
 
-def with_body(body: str) -> bytes:
-    """A Word file with this XML in its body."""
+def with_body(body: str, times: int = 1) -> bytes:
+    """A Word file with this XML in its body, so many times."""
     found, stream = io.BytesIO(made("docx", "Text.")), io.BytesIO()
     with zipfile.ZipFile(found) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
-            content = old.read(name)
-            if name == "word/document.xml":
-                content = re.sub(
-                    rb"<w:body>.*</w:body>", b"<w:body>" + body.encode() + b"</w:body>", content, flags=re.S
-                )
-            new.writestr(name, content)
+            before, start, rest = old.read(name).partition(b"<w:body>")
+            with new.open(name, "w") as part:
+                part.write(before + start)
+                for _ in range(times if start else 0):
+                    part.write(body.encode())
+                part.write(rest[rest.find(b"</w:body>") :])
     return stream.getvalue()
 
 
@@ -117,10 +119,47 @@ def test_content_that_is_not_read_is_reported(tmp_path):
     assert documents(tmp_path / "a.docx", stream.getvalue())[1] == ["read incompletely: without its charts"]
 
 
-def test_the_size_limit_counts_what_a_word_file_unpacks_to(tmp_path):
-    (tmp_path / "a.docx").write_bytes(with_body("<w:p/>" * 500_000))
-    with pytest.raises(Unreadable, match="more than 1 MB when decompressed"):
-        list(read(tmp_path / "a.docx", print, limit=1_000_000))
+READ = """
+import resource, sys
+from pathlib import Path
+from robust_qa.documents import Cut, FileReader, Unreadable, isolation
+for path, entries in FileReader(Cut()).entries_of(map(Path, sys.argv[1:]), []):
+    try:
+        print(*(entry.text for entry in entries))
+    except Unreadable as error:
+        print(error)
+isolation._end_idle()
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def test_a_word_file_that_unpacks_to_300_megabytes_costs_one_message_and_little_memory(tmp_path):
+    (tmp_path / "bomb.docx").write_bytes(with_body("<w:p><w:r><w:t>A b</w:t></w:r></w:p>" * 80_000, 100))
+    (tmp_path / "note.txt").write_text("The tower opened in 1912.")
+    ended = subprocess.run(
+        [sys.executable, "-c", READ, tmp_path / "bomb.docx", tmp_path / "note.txt"],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    message, other, kilobytes = ended.stdout.splitlines()
+    assert message == "it has more than 200 MB when decompressed"
+    assert other == "The tower opened in 1912."
+    assert int(kilobytes) < 250_000
+
+
+PROTECTED = Path(__file__).parent / "protected"  # by qpdf and msoffcrypto-tool; the password is "secret"
+
+
+@pytest.mark.parametrize("name", ["locked.pdf", "locked.xlsx"])
+def test_a_file_that_needs_a_password_is_refused_with_the_way_out(name):
+    with pytest.raises(Unreadable, match="it is protected by a password; save a copy without one to read it"):
+        list(read(PROTECTED / name, print))
+
+
+def test_a_pdf_that_only_forbids_changes_is_read():
+    assert [page.text for page in read(PROTECTED / "restricted.pdf", print)] == ["The tower opened in 1912."]
 
 
 def test_a_damaged_word_file_is_refused(tmp_path):
