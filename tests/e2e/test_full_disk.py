@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,15 @@ def test_a_full_disk_while_indexing_is_not_blamed_on_the_plugin(command: str, fu
     said = run(full, f"{RQA} {command}")
     assert f"Writing the index at {full}" in said and "Check that the disk is not full" in said
     assert "fault of the plugin" not in said
+
+
+def test_indexing_that_does_not_fit_leaves_the_disk_as_it_was(full: Path) -> None:
+    (full.parent / "large.txt").write_text("\n\n".join(random.randbytes(30).hex() for _ in range(60_000)))
+    size = f"du -sk {full}/data"
+    said = run(full, "", before=f"{RQA} index fee.md; {size}; {RQA} index large.txt; {size}")
+    assert "Check that the disk is not full" in said
+    before, after = (int(line.split()[0]) for line in said.splitlines() if line.endswith("/data"))
+    assert after < before + 100
 
 
 def test_ask_answers_and_warns_of_history_and_cache(full: Path) -> None:

@@ -393,7 +393,7 @@ class Index:
     def _failed(self, action: str, error: BaseException) -> RqaError:
         hint = "Run `rqa index PATH...`, which builds a damaged index again. If that fails, remove the folder first."
         if action == "Writing":
-            hint = "Nothing is lost. Check that the disk is not full, then run `rqa index` again."
+            hint = "Nothing is lost. Check that the disk is not full and is writable, then run `rqa index` again."
         elif isinstance(error, PermissionError) or "PermissionDenied" in str(error):
             hint = "Ask the owner of the folder for permission to read it."
         return RqaError(f"{action} the index at {self.folder} failed: {str(error)[:300]}", hint=hint)

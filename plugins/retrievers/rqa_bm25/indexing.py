@@ -138,6 +138,8 @@ def _transaction(index: Index, engine: tantivy.Index, memory: int) -> Iterator[t
         yield writer
     except BaseException:  # including KeyboardInterrupt
         writer.rollback()
+        with index.guarded("Writing"):
+            writer.garbage_collect_files()  # a full disk would stay full
         raise
     finally:
         writer.wait_merging_threads()
