@@ -12,9 +12,7 @@ from contextlib import suppress
 
 from .blocks import Unreadable
 
-_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
+_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
     codecs.BOM_UTF8: "utf-8-sig",

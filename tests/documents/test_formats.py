@@ -79,8 +79,8 @@ def test_a_title_of_any_length_is_clipped(tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    ["Café".encode(), b"\xef\xbb\xbfCaf\xc3\xa9", b"Caf\xe9", "Café".encode("utf-16"), "Café".encode("utf-32")],
-    ids=["utf-8", "utf-8 with a mark", "latin-1", "utf-16", "utf-32"],
+    ["Café".encode(), b"\xef\xbb\xbfCaf\xc3\xa9", b"Caf\xe9", "Café".encode("utf-16")],
+    ids=["utf-8", "utf-8 with a mark", "latin-1", "utf-16"],
 )
 def test_usual_encodings_are_read(tmp_path, content):
     assert only(tmp_path / "a.txt", content).text == "Café"
