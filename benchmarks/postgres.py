@@ -158,7 +158,7 @@ def show(name: str, report: IndexReport, build: float, disk: int, seconds: Seque
 def local(file: Path, folder: Path, handle: Precomputed, questions: Sequence[str]) -> None:
     from rqa_bm25 import Hybrid
 
-    options = Hybrid.Options(index=folder, words=1000, file_megabytes=1_000_000)
+    options = Hybrid.Options(index=folder, words=1000, file_megabytes=1_000_000, file_seconds=86_400)
     retriever = Hybrid(options, embedder=handle)
     report, build = timed_index(retriever.index, file)
     disk = sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
@@ -176,7 +176,12 @@ def postgres(
         for name in ("passages", "files", "settings"):
             connection.execute(f"drop table if exists {TABLE}_{name}")
     options = Postgres.Options(
-        key=Key("bench", dsn), table=TABLE, words=1000, file_megabytes=1_000_000, statement_timeout=timeout
+        key=Key("bench", dsn),
+        table=TABLE,
+        words=1000,
+        file_megabytes=1_000_000,
+        file_seconds=86_400,
+        statement_timeout=timeout,
     )
     retriever = Postgres(options, embedder=handle)
     report, build = timed_index(retriever.index, file)
