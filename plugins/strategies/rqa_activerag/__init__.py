@@ -23,7 +23,8 @@ from .parsing import Revision, Thought, parse_revision, parse_thought
 if TYPE_CHECKING:
     from robust_qa import Toolbox
 
-_MOST_CORRECTIONS = 10
+_MOST_CORRECTIONS = 5
+_STEP = {"type": "string", "maxLength": 200}  # a sentence
 
 Instruction = Literal["anchoring", "association", "reasoning", "reflection"]
 
@@ -138,7 +139,7 @@ class ActiveRag:
 
 def _revision(size: int, final: Mapping[str, Any]) -> Form:
     """Return the form for a corrected thought about `size` documents, and an answer with the schema `final`."""
-    correction = object_of(before=NOTE, after=NOTE, documents=numbers_of(size))
+    correction = object_of(before=_STEP, after=_STEP, documents=numbers_of(size))
     corrections = list_of(correction, _MOST_CORRECTIONS)
     fields = {"reasoning": NOTE, "corrections": corrections, "thought": NOTE, "documents": numbers_of(size)}
     return Form("revision", object_of(**fields, answer=final))
