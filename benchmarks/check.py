@@ -130,9 +130,11 @@ Measured = Sequence[tuple[Pair, list[Close], Sides]]
 
 
 def confusion(measured: Measured, least: float) -> Counter[tuple[str, str]]:
-    return Counter(
-        (pair.truth, majority(verdict(pair.claim, near, least), told).verdict) for pair, near, told in measured
-    )
+    table: Counter[tuple[str, str]] = Counter()
+    for pair, near, told in measured:
+        found = verdict(pair.claim, near, least)
+        table[pair.truth, (majority(found, told) if found.verdict == "supported" else found).verdict] += 1
+    return table
 
 
 def scores(table: Counter[tuple[str, str]]) -> dict[str, tuple[float, float, float]]:

@@ -23,7 +23,7 @@ from .languages import language_of, language_of_question
 from .per_passage import ask_each
 from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
-from .quantity import Quantity, quantities, with_normal_quantities
+from .quantity import Quantity, quantities, same_value, with_digits, with_normal_quantities
 from .quotes import cite_quote, closest_quotes, quote_windows
 from .refusals import FILTERED, Refusal, connection_error, httpx_errors, json_object
 from .replies import (
@@ -130,6 +130,7 @@ __all__ = [
     "read_body",
     "retry_after",
     "same_name",
+    "same_value",
     "says_same",
     "says_unknown",
     "sentence_around",
@@ -142,6 +143,7 @@ __all__ = [
     "visible",
     "warn",
     "whole_characters",
+    "with_digits",
     "with_normal_quantities",
     "with_title",
     "without_thoughts",

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ..types import Passage, Reading
-from .quantity import quantities
+from .quantity import quantities, same_value
 from .terms import content_terms
 from .text import sentences
 
-_TITLE = re.compile(r"[A-Z][a-z]+\.")  # Dr. or Prof.
+_TITLE = re.compile(r"[A-Z][a-z]+\.|M(?:r|rs|s)|Dr|Prof")
 _SAME_THING = 1 / 3  # two sentences about the same thing share more than this part of their words
 
 
@@ -30,7 +30,8 @@ class Claim:
         first, last = sentence_at(text, start, end)
         own = [each for each in quantities(text[first:last]) if each.start < end - first and start - first < each.end]
         words = content_terms(f"{text[first:start]} {text[end:last]}")
-        return cls(frozenset(words), {each.kind: each.value for each in own})
+        kinds = ("date" if each.kind == "year" else each.kind for each in own)
+        return cls(frozenset(words), {kind: each.value for kind, each in zip(kinds, own, strict=True)})
 
     @classmethod
     def of(cls, reading: Reading, passages: Sequence[Passage]) -> Claim:
@@ -43,22 +44,23 @@ class Claim:
         """Return whether both say something else about the same thing, such as another price for it."""
         if self.values or other.values:
             kinds = self.values.keys() & other.values.keys()
-            if all(_one_value(kind, self.values[kind], other.values[kind]) for kind in kinds):
+            if all(same_value(kind, self.values[kind], other.values[kind]) for kind in kinds):
                 return False
         return len(self.words & other.words) > _SAME_THING * len(self.words | other.words)
 
     def agrees(self, other: Claim) -> bool:
         """Return whether both answers are the same quantity in other words, such as 5 km, or a date and its year."""
-        return (
-            bool(self.values)
-            and self.values.keys() == other.values.keys()
-            and all(_one_value(kind, value, other.values[kind]) for kind, value in self.values.items())
-        )
+        return bool(self.values) and self.values.keys() == other.values.keys() and not self.differs(other)
 
+    def differs(self, other: Claim) -> bool:
+        """Return whether the answers are different quantities: 20 m and 20 cm, 20 euros and 20 dollars, 4 and 5 people.
 
-def _one_value(kind: str, one: str, other: str) -> bool:
-    fewer, more = sorted((one, other), key=len)
-    return one == other or (kind == "date" and (more.startswith(f"{fewer}-") or more.endswith(f"-{fewer}")))
+        Counts of things with other names, such as 40 seats and 40 people, may be the same.
+        """
+        kinds = self.values.keys() & other.values.keys()
+        if kinds or not (self.values and other.values):
+            return any(not same_value(kind, self.values[kind], other.values[kind]) for kind in kinds)
+        return not any(kind.startswith("count ") for kind in (*self.values, *other.values))
 
 
 def same_name(one: str, other: str) -> bool:

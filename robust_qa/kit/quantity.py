@@ -12,26 +12,38 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _WORDS = dict(zip(f"{_NUMERALS} {_TENS}".split(), (*range(1, 16), *range(20, 100, 10)), strict=True))
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2629746, "year": 31556952}
+_CURRENCIES = {r"€|euros?|EUR": "euro", r"\$|dollars?|USD": "dollar", r"£|pounds?|GBP": "pound"}
 _UNITS = {  # names of each unit, its kind, and its size in the first unit of that kind
     r"m|met(?:er|re)s?": ("length", 1.0),
     r"km|kilomet(?:er|re)s?": ("length", 1000.0),
     r"cm|centimet(?:er|re)s?": ("length", 0.01),
     r"mm|millimet(?:er|re)s?": ("length", 0.001),
+    r"feet|foot|ft": ("feet", 1.0),
+    r"miles?|mi": ("miles", 1.0),
     r"g|grams?|grammes?": ("mass", 1.0),
     r"kg|kilos?|kilogram(?:me)?s?": ("mass", 1000.0),
+    r"t|tonnes?": ("mass", 1e6),
     r"l|lit(?:er|re)s?": ("volume", 1.0),
     r"ml|millilit(?:er|re)s?": ("volume", 0.001),
+    r"kB|kilobytes?": ("data", 1e3),
+    r"MB|megabytes?": ("data", 1e6),
+    r"GB|gigabytes?": ("data", 1e9),
     r"(?:°|degrees?) ?C(?:elsius)?": ("temperature", 1.0),
     r"%|percent|per cent": ("share", 1.0),
-    r"euros?|dollars?|pounds?|EUR|USD|GBP": ("money", 1.0),
+    r"pence|cents?": ("money cent", 1.0),
+    **{names: (f"money {currency}", 1.0) for names, currency in _CURRENCIES.items()},
 }
 _MONTHS = "January February March April May June July August September October November December".split()
 _MONTH = "|".join(f"{name}|{name[:3]}\\.?" for name in _MONTHS)
-_NUMBER = rf"\d+(?:,\d{{3}}){{0,6}}(?:\.\d+)?|(?:{'|'.join(_WORDS)})\b"
+_NUMBER = (  # 1,250.00 or 1.250,00 or 12,50 or twenty-eight
+    r"\d{1,3}(?:\.\d{3})*,\d{1,2}(?!\d)|\d+(?:,\d{3}){0,6}(?:\.\d+)?"
+    rf"|(?:(?:{_TENS.replace(' ', '|')})(?:[ -](?:{'|'.join(_NUMERALS.split()[:9])}))?|{'|'.join(_WORDS)})\b"
+)
+_NUMBER_WORD = re.compile(rf"(?<![\w-])(?=[^\W\d])(?:{_NUMBER})(?![\w-])", re.I)
 _UNIT = "|".join(_SECONDS)
 
 _SCALE = rf"(?: (?P<scale>{'|'.join(_SCALES)}))?"
-_MONEY = re.compile(rf"(?:[$£€]\s?|\b(?:EUR|USD|GBP) )(?P<money>\d[\d,]*(?:\.\d+)?){_SCALE}")
+_MONEY = re.compile(rf"(?P<currency>[$£€]|\b(?:EUR|USD|GBP)\b)\s?(?P<money>{_NUMBER}){_SCALE}")
 _FREQUENCY = re.compile(
     rf"\b(?P<times>once|twice|(?:{_NUMBER}) times) (?:a|an|per|each|every) (?P<per>{_UNIT})\b", re.I
 )
@@ -43,7 +55,7 @@ _DATE = re.compile(
     rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of )?(?P<month>{_MONTH})(?:,?[ -](?P<year>\d{{4}}))?\b"
     rf"|\b(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year2>\d{{4}}))?\b"
     rf"|\b(?P<month3>{_MONTH})[ -](?P<year3>\d{{4}})\b"
-    r"|\b(?P<iso>\d{4}-\d\d-\d\d)\b"
+    r"|\b(?P<iso>\d{4}-\d\d-\d\d)\b|\b(?P<day4>\d{1,2})\.(?P<month4>\d{1,2})\.(?P<year4>\d{4})\b"
 )
 _VERSION = re.compile(r"(?<![\w.])v?(?P<version>\d+(?:\.\d+){1,3})(?![\w.]*\d|\s?%)")
 _COUNT = re.compile(rf"(?<![\w.$£€#/-])(?P<count>{_NUMBER})[ -](?P<noun>[^\W\d_]{{2,}})", re.I)
@@ -75,7 +87,8 @@ def quantities(text: str) -> list[Quantity]:
     for match in _DATE.finditer(text):
         add("date", match["iso"] or _iso(match), match)
     for match in _MONEY.finditer(text):
-        add("money", _scaled(match["money"], match["scale"]), match)
+        currency = next(own for names, own in _CURRENCIES.items() if re.fullmatch(names, match["currency"]))
+        add(f"money {currency}", _scaled(match["money"], match["scale"]), match)
     for match in _FREQUENCY.finditer(text):
         times = {"once": 1.0, "twice": 2.0}.get(match["times"].lower()) or _number(match["times"].split()[0])
         add("duration", _rounded(_SECONDS[match["per"].lower()] / max(times, 1)), match)
@@ -98,21 +111,36 @@ def quantities(text: str) -> list[Quantity]:
     return sorted(found, key=lambda each: each.start)
 
 
+def same_value(kind: str, one: str, other: str) -> bool:
+    """Return whether two values of a kind are one: 1871 and 1871-11-14 are, as dates."""
+    fewer, more = sorted((one, other), key=len)
+    return one == other or (kind == "date" and (more.startswith(f"{fewer}-") or more.endswith(f"-{fewer}")))
+
+
 def with_normal_quantities(text: str) -> str:
     """Return `text` with its quantities in one form, so that "two years" and "24 months" are the same words."""
     for each in reversed(quantities(text)):
         value = each.value.replace("-", " ") if each.kind == "date" else f"{each.value} {each.kind}"
         text = text[: each.start] + value + text[each.end :]
-    return " ".join(f"{_WORDS.get(word.lower(), word)}" for word in text.split())
+    return with_digits(text)
+
+
+def with_digits(text: str) -> str:
+    """Return `text` with its number words as digits: 28 for twenty-eight."""
+    return _NUMBER_WORD.sub(lambda match: f"{_number(match[0]):g}", text)
 
 
 def _iso(date: re.Match[str]) -> str:
     """Return a date in words as YYYY-MM-DD, YYYY-MM or MM-DD."""
     year, month, day = (
         next(filter(None, (date[name] for name in names)), "")
-        for names in (("year", "year2", "year3"), ("month", "month2", "month3"), ("day", "day2"))
+        for names in (
+            ("year", "year2", "year3", "year4"),
+            ("month", "month2", "month3", "month4"),
+            ("day", "day2", "day4"),
+        )
     )
-    number = 1 + next(n for n, name in enumerate(_MONTHS) if name.startswith(month[:3]))
+    number = int(month) if month.isdigit() else 1 + [name[:3] for name in _MONTHS].index(month[:3])
     return "-".join(filter(None, (year, f"{number:02}", day and f"{int(day):02}")))
 
 
@@ -133,7 +161,12 @@ def _plain(number: str) -> str:
 
 
 def _number(text: str) -> float:
-    return float(_WORDS.get(text.lower()) or text.replace(",", "").rstrip(".") or 0)
+    words = re.split("[ -]", text.lower())
+    if words[0] in _WORDS:
+        return float(sum(_WORDS[word] for word in words))
+    if re.search(r",\d{1,2}$", text):  # a decimal comma
+        text = text.replace(".", "").replace(",", ".")
+    return float(text.replace(",", "").rstrip(".") or 0)
 
 
 def _rounded(value: float) -> str:

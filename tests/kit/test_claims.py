@@ -32,6 +32,14 @@ def claim(answer: str) -> Claim:
         ("10:30 pm", "22:30", True),
         ("10 am", "10 p.m.", False),
         ("forty seats", "40 seats", True),
+        ("twenty-eight days", "28 days", True),
+        ("twenty-eight days", "20 days", False),
+        ("20 euros", "20 dollars", False),
+        ("12,50 €", "12.50 euros", True),
+        ("EUR 1.250,00", "1,250 euros", True),
+        ("20 metres", "20 feet", False),
+        ("20 tonnes", "20,000 kg", True),
+        ("4 May 1931", "04.05.1931", True),
         ("red", "red", False),  # no quantity: their words decide
     ],
 )

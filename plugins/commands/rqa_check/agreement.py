@@ -41,7 +41,14 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?<=[^\s.!?:] )[\"'“(`*]*((?:--?|\.)\w[\w.-]*|\w*[A-Z_][\w.-]*)")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _YEAR_SAID = re.compile(rf"\b(?:in|since|until|by|before|after) (?:the year )?({_YEAR.pattern})(?![-.,]\d)")
-_ASKS = {"duration": "how long", "money": "how much", "share": "what percentage", "version": "what version"}
+_ASKS = {
+    "duration": "how long",
+    "money": "how much",
+    "share": "what percentage",
+    "version": "what version",
+    "clock": "what time",
+    "date": "what date",
+}
 _NEGATION = re.compile(r"\b(?:not|no|never|cannot|without|none|neither|nor)\b|n['’]t\b", re.IGNORECASE)
 
 
@@ -67,7 +74,7 @@ def question_of(claim: str) -> Asked | None:
         start, end, kind, words = *year.span(1), "year", "what year"
     elif found := [each for each in quantities(claim) if _is_asked(each)]:
         start, end, kind = found[0].start, found[0].end, found[0].kind
-        words = _ASKS.get(kind) or f"how many {found[0].text.split()[-1]}"
+        words = _ASKS.get(kind.split()[0]) or f"how many {found[0].text.split()[-1]}"
     else:
         return None
     value = value_of(claim[start:end], kind)
@@ -75,9 +82,7 @@ def question_of(claim: str) -> Asked | None:
 
 
 def _is_asked(quantity: Quantity) -> bool:
-    if quantity.text.lower().startswith(("each ", "every ")):
-        return False
-    return quantity.kind in _ASKS or quantity.kind.startswith("count ")
+    return quantity.kind != "year" and not quantity.text.lower().startswith(("each ", "every "))
 
 
 def value_of(answer: str, kind: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from robust_qa import Citation, Passage, Reading, Toolbox
-from robust_qa.kit import ask_each, cite, near_copies, sentence_around
+from robust_qa.kit import ask_each, cite, near_copies, same_value, sentence_around
 
 from .agreement import Checked, Verdict, question_of, value_of
 
@@ -44,6 +44,7 @@ async def sides(claim: str, passages: Sequence[Passage], toolbox: Toolbox) -> Si
         for passage, reading in readings:
             said = _answer(reading, sure)
             value = value_of(said.text or "", asked.kind) if said else ""
+            value = next((own for own in (asked.value, *values) if value and same_value(asked.kind, own, value)), value)
             if said and value and (sure or value in values):
                 own = values.setdefault(value, [])
                 if not any(_is_copy(passage, other) for other, _ in own):

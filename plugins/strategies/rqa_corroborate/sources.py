@@ -16,6 +16,7 @@ from robust_qa.kit import (
     says_same,
     sentence_around,
     source_of,
+    with_digits,
 )
 
 
@@ -47,7 +48,7 @@ class Statement:
 
     @cached_property
     def key(self) -> str:
-        return answer_key(self.reading.text or "")
+        return answer_key(with_digits(self.reading.text or ""))
 
     @property
     def citations(self) -> tuple[Citation, ...]:
@@ -59,6 +60,10 @@ class Statement:
 
     def agrees(self, other: Statement) -> bool:
         """Return whether both give one answer: in the same words, as one quantity, or as names of one person."""
+        if self.claim.differs(other.claim):
+            return False
+        if (self.claim.values or other.claim.values) and _has_number(self.key) != _has_number(other.key):
+            return False  # "days" is no short form of "15 days"
         texts = self.reading.text or "", other.reading.text or ""
         return says_same(self.key, other.key) or self.claim.agrees(other.claim) or same_name(*texts)
 
@@ -66,6 +71,10 @@ class Statement:
     def rest(self) -> str:
         """The sentence of the answer without the answer: what it is about."""
         return sentence_around(self.reading, self.source.passages)
+
+
+def _has_number(key: str) -> bool:
+    return any(each.isdigit() for each in key)
 
 
 def sources_of(passages: Sequence[Passage], trust: Callable[[Passage], float]) -> list[Source]:

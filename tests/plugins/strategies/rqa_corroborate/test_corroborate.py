@@ -93,6 +93,14 @@ def test_a_copy_with_another_answer_contradicts_whichever_comes_first() -> None:
         assert given.text is None and [side.text for side in given.conflicts] == list(years)
 
 
+@pytest.mark.parametrize(("one", "other"), [("20 metres", "20 feet"), ("15 days", "days"), ("20 days", "thirty days")])
+def test_another_quantity_is_no_support(one: str, other: str) -> None:
+    given = answer(
+        f"The light is [{one} .9] away from here.", f"From the town to the light it takes [{other} .9] or so."
+    )
+    assert [citation.source for citation in (given.best_guess or given).citations] == ["a.md"]
+
+
 def test_an_answer_about_another_thing_is_no_conflict() -> None:
     given = answer("The light was built in [1871 .9] of granite.", "The ferry first sailed in [1902 .6] to Orrin.")
     assert given.conflicts == ()
