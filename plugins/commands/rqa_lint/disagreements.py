@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robust_qa.documents import Document
-from robust_qa.kit import Quantity, content_terms, quantities, sentences
+from robust_qa.kit import Quantity, content_terms, quantities, same_value, sentences
 
 from .finding import Finding, Place
 
@@ -46,6 +46,10 @@ class Statement:
     def values(self, kind: str) -> frozenset[str]:
         """The values of the quantities of that kind."""
         return frozenset(each.value for each in self.quantities if each.kind == kind)
+
+    def shares(self, other: Statement, kind: str) -> bool:
+        """Return whether both have a value of that kind in common."""
+        return any(same_value(kind, one, two) for one in self.values(kind) for two in other.values(kind))
 
 
 def statements(document: Document, file: str) -> Iterator[Statement]:
@@ -100,7 +104,7 @@ def disagreements(given: Sequence[Statement], least: float, siblings: Collection
             if not versions and (alike or not _of_one(given[one], given[other])):
                 continue
             needed = least * _RELATED if versions else least
-            if similarity >= needed and given[one].values(kind).isdisjoint(given[other].values(kind)):
+            if similarity >= needed and not given[one].shares(given[other], kind):
                 pairs[one, other][kind] = similarity
 
     def rank(item: tuple[tuple[int, int], dict[str, float]]) -> tuple[bool, float, tuple[int, int]]:
@@ -179,7 +183,7 @@ def _is_only(
 ) -> bool:
     """Return whether no statement of the same file is as similar as `value` and says something else."""
     rival, negative = nearest.get((one, given[one].file), (0.0, 0))
-    return rival < value or not given[-negative].values(kind).isdisjoint(given[one].values(kind))
+    return rival < value or given[-negative].shares(given[one], kind)
 
 
 def _similarities(
