@@ -30,8 +30,11 @@ class Claim:
         first, last = sentence_at(text, start, end)
         own = [each for each in quantities(text[first:last]) if each.start < end - first and start - first < each.end]
         words = content_terms(f"{text[first:start]} {text[end:last]}")
-        kinds = ("date" if each.kind == "year" else each.kind for each in own)
-        return cls(frozenset(words), {kind: each.value for kind, each in zip(kinds, own, strict=True)})
+        values: dict[str, str] = {}
+        for each in own:  # two of a kind are a range, such as 9:00 to 17:00
+            kind = "date" if each.kind == "year" else each.kind
+            values[kind] = f"{values[kind]} {each.value}" if kind in values else each.value
+        return cls(frozenset(words), values)
 
     @classmethod
     def of(cls, reading: Reading, passages: Sequence[Passage]) -> Claim:

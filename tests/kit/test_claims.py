@@ -31,6 +31,8 @@ def claim(answer: str) -> Claim:
         ("50%", "50 percent", True),
         ("10:30 pm", "22:30", True),
         ("10 am", "10 p.m.", False),
+        ("14:00-19:00", "2 pm to 7 pm", True),
+        ("14:00-19:00", "15:00 to 19:00", False),
         ("forty seats", "40 seats", True),
         ("twenty-eight days", "28 days", True),
         ("twenty-eight days", "20 days", False),
