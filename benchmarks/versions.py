@@ -5,7 +5,7 @@
 READER is the output of `rqa train documents FOLDER... --cross-fit -o READER`, with the same folders in the same order,
 so that each question is read by a reader that did not learn from its document. A second version of each document, in
 the folder `archive`, has another number in each sentence that answers a question; a number of one digit grows by 2, a
-longer one by 3. Printed are the questions for which both numbers are told, only one of them, something else, or none.
+longer one by 3. It prints how many questions get both numbers, only one of them, something else, or no answer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def told(row: dict[str, Any], number: str) -> bool:
 
 
 def outcome(row: dict[str, Any], number: str, other: str) -> str:
-    """Return what is told of the two numbers."""
+    """Return which of the two numbers the answer and its conflict give."""
     first, second = told(row, number), told(row, other)
     if first and second:
         return "both"

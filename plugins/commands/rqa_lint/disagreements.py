@@ -43,13 +43,13 @@ class Statement:
     words: tuple[str, ...]
     above: frozenset[str]
 
-    def values(self, kind: str) -> frozenset[str]:
-        """The values of the quantities of that kind."""
-        return frozenset(each.value for each in self.quantities if each.kind == kind)
-
     def shares(self, other: Statement, kind: str) -> bool:
         """Return whether both have a value of that kind in common."""
-        return any(same_value(kind, one, two) for one in self.values(kind) for two in other.values(kind))
+        return any(
+            one.kind == two.kind == kind and same_value(kind, one.value, two.value)
+            for one in self.quantities
+            for two in other.quantities
+        )
 
 
 def statements(document: Document, file: str) -> Iterator[Statement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from robust_qa.kit import quantities, words
+from robust_qa.kit import quantities, same_value, words
 
 from .finding import Finding, Place
 
@@ -57,7 +57,7 @@ def _difference(one: str, other: str) -> str:
     for first, second in zip(quantities(one), quantities(other), strict=False):
         if first.kind != second.kind:
             break
-        if first.value != second.value:
+        if not same_value(first.kind, first.value, second.value):
             return f", but one says {first.text} and the other {second.text}"
     return ""
 

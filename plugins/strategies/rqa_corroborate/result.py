@@ -34,7 +34,7 @@ def abstention(sides: Sequence[Side], said: Sequence[Statement], sure: float) ->
 def sentence_of(quotes: Sequence[Quote], passages: Sequence[Passage], threshold: float) -> Answer | None:
     """Return the sentence that likely answers the question, as an answer to "how" and "why" should be.
 
-    If the sentence of another source contradicts it, both are told and neither is the answer.
+    If the sentence of another source contradicts it, both are shown, and neither is the answer.
     """
     if not quotes or quotes[0].highlight is None or (quotes[0].score or 0) < threshold:
         return None
