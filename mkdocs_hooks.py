@@ -6,31 +6,20 @@ the site.
 
 from __future__ import annotations
 
-import ast
-import dataclasses
-import inspect
 import os
 import posixpath
 import re
-import textwrap
-import tokenize
-import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from robust_qa.answering.history import HistorySettings
-from robust_qa.calls.cache import CacheSettings
-from robust_qa.calls.limits import Limits
-from robust_qa.config.defaults import Defaults
+from robust_qa.cli.reference import OptionTable, options_of, tables
 from robust_qa.config.installation import OWN_DISTRIBUTION
-from robust_qa.config.options import describe
 from robust_qa.host.loading import Host
 
 ROOT = Path(__file__).parent
@@ -47,12 +36,12 @@ TUTORIALS = ("own-files", "bring-a-model", "measure-strategies", "write-a-plugin
 ORDER = (*TUTORIALS, "confidence", "conflicts", "which-strategy", "robustness")
 REFERENCE = {
     "Ask": ("rqa.1", "rqa-ask.1", "rqa-search.1", "rqa-chat.1", "rqa-batch.1", "rqa-history.1", "rqa-strategies.7"),
-    "Documents": ("rqa-expressions.7", "rqa-check.1", "rqa-lint.1", "rqa-postgres.7", "rqa-stores.7", "rqa-bridges.7"),
+    "Documents": ("rqa-expressions.7", "rqa-check.1", "rqa-lint.1", "rqa-postgres.7", "rqa-bridges.7"),
     "Measure": ("rqa-eval.1", "rqa-testset.1", "rqa-train.1", "rqa-papers.7"),
     "Serve": ("rqa-serve.1", "rqa-mcp.1", "rqa-ray.1", "rqa-provider.1"),
     "Extend": ("rqa-plugin.7", "rqa-python.7"),
     "Configuration": ("rqa-config.5", "options"),
-    "Python": ("python", "protocols", "kit"),
+    "Python": ("python", "protocols", "kit", "tools"),
 }
 KINDS = {
     "strategy": "Strategies",
@@ -174,82 +163,23 @@ def options_page() -> str:
         "explains how to set them.",
         "",
     ]
-    for heading, classes in _tables().items():
-        parts += [f"## {heading}", ""]
-        for table, (about, owner) in classes.items():
-            parts += [f"### `{table}`", "", about, "", *_rows(owner), ""]
+    heading = ""
+    for table in tables(Host()):
+        if table.distribution in ("", OWN_DISTRIBUTION):
+            kind = table.name.partition(".")[0]
+            if heading != (heading := KINDS.get(kind, "The host")):
+                parts += [f"## {heading}", ""]
+            parts += [f"### `[{table.name}]`", "", f"{table.about}.", "", *_rows(table), ""]
     return "\n".join(parts)
 
 
-def _tables() -> dict[str, dict[str, tuple[str, type[Any]]]]:
-    """The options classes by heading and table, each with a sentence."""
-    every = "Limits that rqa applies to retrievers, readers, evaluators and embedders."
-    found = {
-        "The host": {
-            "[defaults]": ("Used if the command line names no other.", Defaults),
-            "[cache]": ("Finished calls, kept on disk.", CacheSettings),
-            "[history]": ("Earlier answers, kept on disk.", HistorySettings),
-            "[KIND.NAME]": (every, Limits),
-        }
-    }
-    for each in sorted(Host().components(), key=lambda each: ([*KINDS].index(each.kind), each.name)):
-        if each.options and each.plugin.distribution == OWN_DISTRIBUTION:
-            about = _sentence(each.summary)
-            found.setdefault(KINDS[each.kind], {})[f"[{each.kind}.{each.name}]"] = (about, each.options)
-    return found
-
-
-def _rows(owner: type[Any]) -> Iterator[str]:
+def _rows(table: OptionTable) -> Iterator[str]:
     yield from ("| option | meaning |", "|---|---|")
-    hints, comments = typing.get_type_hints(owner, include_extras=True), _comments(owner)
-    for spec in dataclasses.fields(owner):
-        default = spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()
-        meaning = f"{comments[spec.name]}<br>*{_value(hints[spec.name], default)}*"
-        yield f"| `{spec.name}` | {meaning.replace('|', chr(92) + '|')} |"
-
-
-def _value(hint: Any, default: Any) -> str:
-    """The type of an option with its bounds, and its default."""
-    kind = f"{describe(hint)}{_bounds(hint)}"
-    if default is dataclasses.MISSING:
-        return f"{kind}; required"
-    return kind if default in (None, "", (), [], {}) else f"{kind}; default: `{_toml(default)}`"
+    for each in options_of(table.owner):
+        default = "; required" if each.is_required else f"; default: `{each.default}`" if each.default else ""
+        meaning = f"{each.comment}<br>*{each.kind}{default}*"
+        yield f"| `{each.name}` | {meaning.replace('|', chr(92) + '|')} |"
 
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'.' if text else ''}"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return f'"{value}"' if isinstance(value, str | Path) else str(value)
-
-
-def _bounds(hint: Any) -> str:
-    for meta in getattr(hint, "__metadata__", ()):
-        if isinstance(meta, msgspec.Meta):
-            words = {"at least": meta.ge, "above": meta.gt, "at most": meta.le, "below": meta.lt}
-            return "".join(f", {word} {bound}" for word, bound in words.items() if bound is not None)
-    return next((bounds for each in typing.get_args(hint) if (bounds := _bounds(each))), "")
-
-
-def _comments(owner: type[Any]) -> dict[str, str]:
-    """The comment above or beside each field of a dataclass and of its bases."""
-    found: dict[str, str] = {}
-    for each in owner.__mro__[-2::-1]:
-        source = textwrap.dedent(inspect.getsource(each))
-        lines = iter(source.splitlines(keepends=True))
-        notes = {
-            token.start[0]: token.string.lstrip("# ")
-            for token in tokenize.generate_tokens(lambda lines=lines: next(lines, ""))  # type: ignore[misc]
-            if token.type == tokenize.COMMENT
-        }
-        end = 0
-        for node in typing.cast("ast.ClassDef", ast.parse(source).body[0]).body:
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                found[node.target.id] = " ".join(note for line, note in notes.items() if end < line <= node.end_lineno)  # type: ignore[operator]
-            end = node.end_lineno or end
-    return found

@@ -29,7 +29,7 @@ from resampling import paired_interval
 
 from robust_qa import PROBABLE
 from rqa_eval.estimates import wilson
-from rqa_training.reader.documents import FOLDS, DocumentQuestion, Group, folds, reader_without
+from rqa_train.reader.documents import FOLDS, DocumentQuestion, Group, folds, reader_without
 
 RQA = [sys.executable, "-m", "robust_qa", "-q"]
 

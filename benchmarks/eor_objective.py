@@ -12,8 +12,8 @@ import time
 
 import numpy as np
 
-from rqa_eor.ballots import Ballots
 from rqa_eor.voting import Pooling
+from rqa_train.eor.ballots import Ballots
 
 QUESTIONS, SIMILARITIES, RETRIEVERS = 1_000, 3, 16
 POOLINGS: tuple[Pooling, ...] = ("mean", "max", "top", "plurality", "majority")

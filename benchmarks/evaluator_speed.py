@@ -32,8 +32,8 @@ from robust_qa.host.loading import Host
 from rqa_t5.engine import Engine
 from rqa_t5.folder import Settings
 from rqa_t5.pairs import LABEL_TEMPLATE
-from rqa_training.evaluator.checkpoints import Checkpoint, load
-from rqa_training.evaluator.conversion import convert
+from rqa_train.evaluator.checkpoints import Checkpoint, load
+from rqa_train.evaluator.conversion import convert
 
 SIZES = {  # width, layers, heads, feed-forward width
     "tiny": (64, 2, 2, 128),

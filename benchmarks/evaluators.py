@@ -30,9 +30,9 @@ from robust_qa.answering.session import Session
 from robust_qa.config import layers as config
 from robust_qa.host.loading import Host
 from robust_qa.kit import words
-from rqa_training.evaluator.rows import Asked, read_rows
-from rqa_training.evaluator.thresholds import Judged, action_accuracy, single
-from rqa_training.metrics import auc
+from rqa_train.evaluator.rows import Asked, read_rows
+from rqa_train.evaluator.thresholds import Judged, action_accuracy, single
+from rqa_train.metrics import auc
 
 _STOP = frozenset(
     "a an and are at by did do does for from in is of on or the to was were what when where which who".split()

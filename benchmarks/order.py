@@ -20,7 +20,7 @@ from resampling import paired_interval
 
 from rqa_embedded.engine import Engine
 from rqa_embedded.evidence import find_evidence, passage_features
-from rqa_training.reader.documents import FOLDS, folds, load_groups, reader_without
+from rqa_train.reader.documents import FOLDS, folds, load_groups, reader_without
 
 DEPTHS = (1, 3, 5, 10)
 AT_ONCE = 50  # questions

@@ -31,10 +31,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reader_rows.published import qamr_rows
 from robust_qa import Passage, Reading
 from robust_qa.kit import contains_answer, gold_facts, with_title
-from rqa_training.metrics import auc, exact, f1
-from rqa_training.reader.data import qamr_rows
+from rqa_train.metrics import auc, exact, f1
 
 SETS = ("popqa", "nq", "triviaqa", "2wiki")
 SHARES = (1.0, 0.75, 0.5, 0.25)

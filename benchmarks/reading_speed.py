@@ -48,9 +48,9 @@ def in_torch(engine: Engine, folder: Path, threads: int) -> Callable[[Any], Any]
     """Return the packaged model's weights in torch, in fp32."""
     import torch
 
-    from rqa_training.reader.marking import InTorch
-    from rqa_training.reader.model import SpanReader
-    from rqa_training.reader.unpack import base_folder
+    from rqa_train.reader.marking import InTorch
+    from rqa_train.reader.model import SpanReader
+    from rqa_train.reader.unpack import base_folder
 
     torch.set_num_threads(threads)
     base = base_folder(engine.folder, folder, lambda _: None)

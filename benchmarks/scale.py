@@ -145,7 +145,7 @@ number of passages, which is a little too good for HNSW.
 The local index compares a question's vector with all others, so its search time grows with the number of passages
 (see the README): it is not made for this size. HNSW misses more of the nearest passages when there are more: one in six
 of a million near copies. rqa does not divide an index over several databases. Use one large machine, or several under a
-store that divides its index, such as OpenSearch or Qdrant, with the retrievers in rqa-stores(7).""")
+store that divides its index, such as OpenSearch or Qdrant, through the bridge to Haystack in rqa-bridges(7).""")
 
 
 if __name__ == "__main__":

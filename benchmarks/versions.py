@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from documents import answer
 
-from rqa_training.reader.documents import FOLDS, DocumentQuestion, Group, folds, reader_without
+from rqa_train.reader.documents import FOLDS, DocumentQuestion, Group, folds, reader_without
 
 NUMBER = re.compile(r"\d+")
 TEXT = {".md", ".rst", ".txt", ".adoc", ".org", ".html", ".tex"}

@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rqa_eor.ballots import Ballots, load
-from rqa_eor.search import fit, plain
+from rqa_train.eor.ballots import Ballots, load
+from rqa_train.eor.search import fit, plain
 
 Floats = NDArray[np.floating[Any]]
 

@@ -82,8 +82,6 @@ def _retrievers(registry: Registry) -> None:
     add("bm25", "rqa_bm25:Bm25", rank=10, summary="BM25 over your own files, indexed on disk")
     add("web", "rqa_web:Web", summary="web search, and the pages it finds")
     add("pg", "rqa_postgres:Postgres", summary="Full text and vectors in Postgres, or a query of your own")
-    add("opensearch", "rqa_opensearch:OpenSearch", summary="an index of OpenSearch or Elasticsearch")
-    add("qdrant", "rqa_qdrant:Qdrant", summary="a collection of Qdrant, by vectors")
     add("langchain", "rqa_frameworks:LangChainRetriever", summary="any retriever of LangChain")
     add("haystack", "rqa_frameworks:HaystackRetriever", summary="any retriever of Haystack, over any of its stores")
 
@@ -127,21 +125,6 @@ def _lab(registry: Registry) -> None:
     add("eval", "rqa_eval.commands:evaluate_sets", summary="Compare the accuracy and cost of strategies.")
     add("report", "rqa_eval.report.commands:report", summary="Show the results of evaluation runs.")
     registry.metrics("rqa_eval.metrics:METRICS")
-    add("testset", "rqa_testset.command:testset", summary="Write questions about documents, for rqa eval.")
-    registry.group("train", "Train on questions of your own.")
-    training = "rqa_training.{}.command:{}".format
-    add("train cascade", training("cascade", "cascade"), summary="Fit the bounds of the strategy cascade.")
-    add("train eor", "rqa_eor.command:eor", summary="Fit the weights of the strategy eor.")
-    add(
-        "train documents",
-        "rqa_training.reader.over_documents:documents",
-        summary="Continue a reader on questions over your own documents.",
-    )
-    add("train evaluator", training("evaluator", "train"), summary="Train and convert an evaluator.")
-    evaluator = "rqa_training.evaluator.tools:{}".format
-    add("train thresholds", evaluator("calibrate_thresholds"), summary="Choose the thresholds of the strategy crag.")
-    add("train reader", training("reader", "reader"), summary="Train, convert and calibrate a reader.")
-    add("evaluator", evaluator("evaluator"), summary="Convert evaluators.")
     for name, target, summary in (
         ("answer_refinement", "AnswerRefinement", "reconsiders its answer from memory with the passages"),
         ("chain_of_note", "ChainOfNote", "notes what each passage is worth, and answers from the notes"),

@@ -9,7 +9,7 @@ from typing import Any
 from .types import Answer
 
 ROW_FORMATS = ("jsonl", "json", "csv", "tsv")
-ANSWER_FORMATS = (*ROW_FORMATS, "xlsx", "md", "html")  # of a batch
+ANSWER_FORMATS = (*ROW_FORMATS, "xlsx")  # of a batch
 TEXT_FORMATS = ("txt", "md", "json")
 
 

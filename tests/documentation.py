@@ -1,6 +1,5 @@
 """The pages of the manual and the commands of rqa, in shapes that tests can compare."""
 
-import dataclasses
 import os
 import re
 import shlex
@@ -8,17 +7,13 @@ import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from robust_qa.answering.history import HistorySettings
-from robust_qa.calls.cache import CacheSettings
 from robust_qa.config import environment
-from robust_qa.config.defaults import Defaults
 from robust_qa.host.loading import OWN_DISTRIBUTION, Host
 from robust_qa.main import cli
 
@@ -128,20 +123,6 @@ def options(context: click.Context) -> list[click.Option]:
     return [option for option in options if not option.hidden and not common & set(option.opts)]
 
 
-def tables() -> dict[str, type[Any]]:
-    """The dataclass of every table of the configuration, by the table's name."""
-    components = {f"{r.kind}.{r.name}": r.options for r in Host.from_environment().components() if r.options}
-    return {"defaults": Defaults, "cache": CacheSettings, "history": HistorySettings, **components}
-
-
-def defaults(owner: type[Any]) -> dict[str, Any]:
-    """The default of each key of a table, MISSING if the key is required."""
-    return {
-        spec.name: spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()
-        for spec in dataclasses.fields(owner)
-    }
-
-
 @pytest.fixture(autouse=True)
 def only_built_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No plugins and no configuration but our own."""
@@ -149,7 +130,7 @@ def only_built_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name)
     for name in (environment.CONFIG_DIR, environment.DATA_DIR, environment.CACHE_DIR):
         monkeypatch.setenv(name, str(tmp_path / name))
-    own = [plugin.name for plugin in Host(only=[]).plugins if plugin.distribution == OWN_DISTRIBUTION]
+    own = [plugin.name for plugin in Host(only=[]).plugins if plugin.distribution.startswith(OWN_DISTRIBUTION)]
     monkeypatch.setenv(environment.PLUGINS, ",".join(own))
     monkeypatch.setenv(environment.STRICT_PLUGINS, "1")
     monkeypatch.chdir(tmp_path)

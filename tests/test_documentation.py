@@ -2,12 +2,12 @@
 
 import dataclasses
 import inspect
+import json
 import re
 import runpy
 import shlex
 import shutil
 import subprocess
-import typing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import click
 import pytest
 import tomli
+from click.testing import CliRunner
 from documentation import (
     DOCS,
     PAGES,
@@ -22,24 +23,24 @@ from documentation import (
     ROOT,
     blocks,
     commands,
-    defaults,
     examples,
     only_built_in,  # noqa: F401
     options,
     sections,
     spans,
-    tables,
     terms,
 )
+from standins import openai as standin
 
 from robust_qa import errors
 from robust_qa.batch.rows import OWN_FIELDS
-from robust_qa.calls.limits import Limits
-from robust_qa.cli import as_json
+from robust_qa.cli import as_json, reference
 from robust_qa.config import environment
 from robust_qa.host.loading import Host
 from robust_qa.main import cli
 from robust_qa.types import Answer
+
+pytest.importorskip("rqa_train", reason="the manual has its commands: pip install -e plugins/lab/train")
 
 # -- commands
 
@@ -139,56 +140,51 @@ def test_every_environment_variable_is_documented_and_no_other() -> None:
 # -- configuration and strategies
 
 
-def test_every_configuration_key_is_documented_with_its_default() -> None:
-    parts = configuration()
-    told = {name: _keys(parts[f"[{name}]"]) for name in tables()} | {"": _keys(parts["Every component"])}
-    shared = _keys(parts["Every strategy"])
-    for table, owner in {**tables(), "": Limits}.items():
-        for key, default in defaults(owner).items():
-            assert key in told[table], f"{key} of [{table}]"
-            value = told[table][key] or (shared.get(key) if table.startswith("strategy.") else None)
-            if value is not None or default not in (None, dataclasses.MISSING, "", (), [], {}):
-                assert value is not None, f"the default of {key} of [{table}]"
-                assert tomli.loads(f"x = {value}")["x"] == _plain(default), f"{key} of [{table}]"
-    assert "plugins" in _keys(parts["Top level"]) and "plugin" in told[""]
+def test_every_option_has_a_comment_and_stands_in_the_example() -> None:
+    every = reference.tables(Host.from_environment())
+    assert [(t.name, each.name) for t in every for each in reference.options_of(t.owner) if not each.comment] == []
+    printed = CliRunner().invoke(cli, ["config", "options"])
+    assert (ROOT / "config.example.toml").read_text("utf-8") == printed.stdout, (
+        "rqa config options > config.example.toml"
+    )
 
 
-def configuration() -> dict[str, str]:
-    """The sections of rqa-config(5), and those on tables that have a page of their own.
-
-    One that has the options of another one contains its text.
-    """
-    own = {title: text for page in PAGES for title, text in sections(page).items() if title.startswith("[")}
-    parts = own | sections("rqa-config(5)")
-    for name, text in parts.items():
-        for other in re.findall(r"has the options of `(\[[\w.]+\])`", text):
-            parts[name] = text + parts[other]
-    return parts
+def test_a_default_in_the_example_is_valid_toml_of_its_value() -> None:
+    for table in reference.tables(Host.from_environment()):
+        for each, spec in zip(reference.options_of(table.owner), dataclasses.fields(table.owner), strict=True):
+            if each.default:
+                default = spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()
+                value = tomli.loads(f"x = {each.default}")["x"]
+                assert value == (list(default) if isinstance(default, tuple) else default), (table.name, each.name)
 
 
-def _keys(section: str) -> dict[str, str | None]:
-    """The default of each key that a section names; None for a key without one."""
-    written = spans(section)
-    return {**dict.fromkeys(written), **dict(span.split(" = ", 1) for span in written if " = " in span)}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def test_every_value_of_a_choice_is_documented() -> None:
-    parts = configuration()
-    for table, owner in tables().items():
-        text = parts[f"[{table}]"] + (parts["Every strategy"] if table.startswith("strategy.") else "")
-        for name, hint in typing.get_type_hints(owner).items():
-            if typing.get_origin(hint) is typing.Literal:
-                assert set(typing.get_args(hint)) - set(re.findall(r"[\w-]+", text)) == set(), (table, name)
+@pytest.mark.parametrize(("reader", "strategy"), [("embedded", "corroborate"), ("openai", "astute")])
+def test_the_default_strategy_of_the_texts_is_the_one_that_answers(reader: str, strategy: str) -> None:
+    assert f"`{strategy}`" in PAGES["rqa(1)"].partition("Without a configuration")[2].partition("\n\n")[0]
+    model = ["-O", "reader.openai.model=m"] if reader == "openai" else []
+    with standin.serve(lambda request, n: "Nobody knows.") as server:
+        model += ["-O", f"reader.openai.base_url={server.url}"] if model else []
+        asked = [
+            "ask",
+            "--no-history",
+            "--json",
+            "--reader",
+            reader,
+            *model,
+            "-d",
+            str(ROOT / "examples/harbour"),
+            "Who?",
+        ]
+        ended = CliRunner().invoke(cli, asked)
+        assert ended.stdout, ended.output
+        answer = json.loads(ended.stdout)
+    assert answer["strategy"] == strategy
 
 
 def test_every_strategy_is_documented_with_its_prompts() -> None:
     parts = sections("rqa-strategies(7)")
     for registration in Host.from_environment().components("strategy"):
-        if "prompts" not in defaults(registration.options or Limits):
+        if "prompts" not in getattr(registration.options, "__annotations__", ()):
             continue
         folder = Path(inspect.getfile(registration.factory)).with_name("prompts")
         prompts = folder if folder.is_dir() else ROOT / "robust_qa" / "prompts"

@@ -39,3 +39,13 @@ def test_the_cells_of_the_notebook_run(monkeypatch: pytest.MonkeyPatch) -> None:
             exec("".join(cell["source"]), names)
     assert {side.text for side in names["answer"].conflicts} == {"1871", "1817"}
     assert [answer.text for answer in names["answers"]] == ["Ingrid Valdane", "164"]
+
+
+def test_a_store_of_haystack_is_asked(installed: str) -> None:
+    pytest.importorskip("haystack", reason="needs haystack-ai: pip install haystack-ai")
+    [command] = re.findall(r"^    PYTHONPATH=\. (rqa .*)$", (EXAMPLES / "haystack_store.py").read_text("utf-8"), re.M)
+    path = os.pathsep.join([str(Path(installed).parent), os.environ["PATH"]])
+    env = {**os.environ, "PATH": path, "PYTHONPATH": "."}
+    done = subprocess.run(["bash", "-ec", command], cwd=EXAMPLES, env=env, capture_output=True, text=True)
+    assert "4.20" in done.stdout, done.stderr
+    assert "ferry.html" in done.stdout

@@ -1,19 +1,15 @@
 """The examples of rqa-plugin(7) are run as they are in the page, and its names are compared with the code."""
 
-import importlib
-import inspect
 import re
 import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tomli
 from documentation import run
 
-import robust_qa
 from robust_qa import Answer, Outcome, Registry, Toolbox
 from robust_qa.host.registry import Plugin
 
@@ -113,52 +109,6 @@ def terms(part: str) -> list[str]:
     """The terms that begin the items of a list in that part of the page."""
     found = re.findall(r"^- (`.*?`):\s", PARTS[part], re.DOTALL | re.MULTILINE)
     return [" ".join(term.split()) for heads in found for term in re.findall(r"`([^`]+)`", heads)]
-
-
-def signatures(part: str) -> list[tuple[str, str]]:
-    """The names with arguments among the terms, each with its arguments."""
-    found = (re.fullmatch(r"(?:await |async )?(\w+)\((.*)\)(?: -> .*)?", term) for term in terms(part))
-    return [(match[1], match[2]) for match in found if match]
-
-
-def check_arguments(owner: Any, name: str, arguments: str) -> None:
-    """Fails unless the arguments are the first ones of that function or class, with its defaults."""
-    subject = getattr(owner, name)
-    parameters = [each for each in inspect.signature(subject).parameters.values() if each.name != "self"]
-    told = re.findall(r"\**(\w+)(?:=((?:[^,()]|\([^)]*\))+))?(?:, |$)", arguments)
-    assert [word for word, _ in told] == [each.name for each in parameters][: len(told)], name
-    for (_, default), parameter in zip(told, parameters, strict=False):
-        if default and default != "{}":  # the dataclasses have a factory for it
-            assert eval(default, vars(robust_qa).copy()) == parameter.default, (name, parameter.name)
-
-
-@pytest.mark.parametrize("module", PUBLIC)
-def test_the_page_names_all_that_is_public(module: str) -> None:
-    prose = re.sub(r"^```.*?^```$", "", PAGE + PROGRAMS, flags=re.DOTALL | re.MULTILINE)
-    named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", prose))))
-    assert set(importlib.import_module(module).__all__) - named == set()
-
-
-@pytest.mark.parametrize("module", [*PUBLIC, "robust_qa.cli.answering", "robust_qa.cli.batch_run"])
-def test_public_functions_have_the_arguments_in_the_page(module: str) -> None:
-    part = next(heading for heading in PARTS if module in heading.split(" and "))
-    owner = importlib.import_module(module)
-    for name, arguments in signatures(part):
-        if hasattr(owner, name) or " and " not in part:  # a part may be about two modules
-            check_arguments(owner, name, arguments.removesuffix(", ..."))
-
-
-def test_the_types_have_the_fields_in_the_page() -> None:
-    names = [name for name, _ in signatures("Types")]
-    assert {"Passage", "Reading", "Answer", "Metric"} <= set(names)
-    for name, arguments in signatures("Types"):
-        check_arguments(robust_qa, name, arguments)
-
-
-def test_the_types_in_the_page_have_all_their_fields() -> None:
-    for name, _ in signatures("Types"):
-        told = set(re.findall(r"\w+", PARTS["Types"]))
-        assert set(inspect.signature(getattr(robust_qa, name)).parameters) - told == set(), name
 
 
 def test_the_page_names_every_member_of_the_toolbox() -> None:

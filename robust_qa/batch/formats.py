@@ -1,13 +1,11 @@
-"""The formats of output rows: JSON lines, a JSON array, CSV, TSV or a workbook; for people, Markdown or HTML."""
+"""The formats of output rows: JSON lines, a JSON array, CSV, TSV or a workbook."""
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from html import escape
 from pathlib import Path, PurePath
 
 import msgspec
@@ -15,23 +13,11 @@ from msgspec import Raw
 
 from ..encoding import ANSWER_FORMATS, suffix_of
 from ..errors import InputError
-from ..sanitize import printable, single_line
 
 # The columns of a table that follow the row's own, in this order.
 _LAST = """answer confidence sources abstained reason error row strategy seconds citations conflicts best_guess closest
 withstands usage details trace""".split()
-_FOR_PEOPLE = ("question", "answer", "confidence", "sources", "reason")
 _LONGEST_CELL = 32_767  # characters, in a workbook
-_MARKUP, _ESCAPED = re.compile(r"([\\|<\[*_`])"), r"\\\1"  # of Markdown
-_HTML = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Answers</title>
-<style>
-:root { color-scheme: light dark } body { font: 1rem/1.4 system-ui, sans-serif; margin: 1rem }
-table { border-collapse: collapse } th, td { padding: .3rem .6rem; text-align: left; vertical-align: top }
-tr { border-bottom: 1px solid #8886 }
-</style>
-<table>
-"""
 
 _decode = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -70,15 +56,6 @@ def rendered(lines: Callable[[], Iterable[bytes]], form: str, delimiter: str = "
             yield part.getvalue()
             part.seek(0)
             part.truncate()
-    elif form == "md":
-        yield f"| {' | '.join(_FOR_PEOPLE)} |\n|{'---|' * len(_FOR_PEOPLE)}\n"
-        for cells in _for_people(lines()):
-            yield f"| {' | '.join(_MARKUP.sub(_ESCAPED, single_line(cell)) for cell in cells)} |\n"
-    elif form == "html":
-        yield f"{_HTML}<tr><th>{'<th>'.join(_FOR_PEOPLE)}\n"
-        for cells in _for_people(lines()):
-            yield f"<tr><td>{'<td>'.join(escape(printable(cell)) for cell in cells)}\n"
-        yield "</table>\n"
     elif form == "json":
         before = "[\n"
         for line in lines():
@@ -128,18 +105,6 @@ def _table(lines: Callable[[], Iterable[bytes]]) -> Iterator[list[str]]:
     for line in lines():
         fields = _columns(line)
         yield [_cell(fields[name]) if name in fields else "" for name in names]
-
-
-def _for_people(lines: Iterable[bytes]) -> Iterator[list[str]]:
-    """Yield what people read of each row: the cells of `_FOR_PEOPLE`. The reason of a failed row is its error."""
-    for line in lines:
-        fields = {**_columns(line), "question": _decode(line).get("question", Raw(b"null"))}
-        cells = {name: _cell(fields[name]) if name in fields else "" for name in _FOR_PEOPLE}
-        if cells["confidence"]:
-            cells["confidence"] = f"{float(cells['confidence']):.0%}"
-        if "error" in fields:
-            cells["reason"] = str(msgspec.json.decode(fields["error"]).get("message", ""))
-        yield [*cells.values()]
 
 
 def _columns(line: bytes) -> dict[str, Raw]:

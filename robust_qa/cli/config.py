@@ -17,7 +17,7 @@ from ..config import environment, redaction, trust
 from ..config import layers as configuration
 from ..config import options as settings
 from ..config.defaults import Defaults
-from ..errors import Exit, InputError, MissingError, RqaError
+from ..errors import Exit, InputError, MissingError, RqaError, did_you_mean
 from ..sanitize import printable
 from ..types import KINDS, Kind
 from .run import Run, pass_run
@@ -51,6 +51,29 @@ def show(run: Run, as_json: bool) -> None:
     for row in rows:
         encoded = json.dumps(row["value"], ensure_ascii=False, default=str)
         click.echo(printable(f"{row['key']} = {encoded}  # {row['origin']}"))
+
+
+@command.command("options", short_help="Print all options.", epilog="Example: rqa config options reader.openai")
+@click.argument("tables", nargs=-1, metavar="[TABLE]...")
+@pass_run
+def print_options(run: Run, tables: tuple[str, ...]) -> None:
+    """Print the options of TABLE with their defaults, as TOML to copy from. Without TABLE, print those of all tables.
+
+    TABLE is the name of a table, such as reader.openai, or its first part. Plugins that you installed are included.
+    """
+    from .reference import as_toml
+    from .reference import tables as every
+
+    known = every(run.host)
+    found = [each for each in known if not tables or any(f"{each.name}.".startswith(f"{table}.") for table in tables)]
+    if missing := [table for table in tables if not any(f"{each.name}.".startswith(f"{table}.") for each in found)]:
+        raise InputError(
+            f"There is no table {missing[0]!r} with options.", hint=did_you_mean(missing[0], [k.name for k in known])
+        )
+    click.echo("# Every option with its default. Copy what you change to rqa.toml, without the first #.")
+    for each in found:
+        click.echo()
+        click.echo("\n".join(as_toml(each)))
 
 
 @command.command("check", short_help="Check every table.", epilog="Example: rqa config check")

@@ -9,18 +9,18 @@ import click
 from ..config import environment, trust
 from ..config import layers as config
 from ..errors import InputError
-
-_PACKAGE = Path(__file__).parents[1]
-_STARTER = _PACKAGE / "host" / "templates" / "starter.toml"
+from .reference import as_toml, options_of, tables
+from .run import Run, pass_run
 
 
 @click.command("init", epilog="Example: rqa init")
 @click.option("--user", is_flag=True, help="Write your user configuration, used in every folder.")
-def command(user: bool) -> None:
+@pass_run
+def command(run: Run, user: bool) -> None:
     """Write a commented rqa.toml to this folder. Never replaces an existing file."""
     path = environment.config_dir() / config.USER_FILE_NAME if user else Path.cwd() / config.FILE_NAME
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    starter = _STARTER.read_bytes()
+    starter = _starter(run).encode()
     try:
         with path.open("xb") as file:
             file.write(starter)
@@ -33,10 +33,16 @@ def command(user: bool) -> None:
     if not user:
         trust.trust(path, starter)
     click.echo(f"Wrote {path}. After each change: rqa config check{'' if user else ', rqa config trust'}", err=True)
-    click.echo(f"All options with their defaults: {_example()}", err=True)
 
 
-def _example() -> Path:
-    """Return the path of config.example.toml, in the package or in the source checkout."""
-    inside = _PACKAGE / "config.example.toml"
-    return inside if inside.is_file() else _PACKAGE.parent / inside.name
+def _starter(run: Run) -> str:
+    """Return a configuration without effect: the defaults, and what each component needs that needs options."""
+    first, *others = tables(run.host)
+    needed = [table for table in others if any(option.is_required for option in options_of(table.owner))]
+    parts = [
+        "# Configuration of rqa. `rqa config options` prints every option with its default.\n"
+        "# All lines below are commented out. Remove the first # to change a value.",
+        "\n".join(as_toml(first)),
+        *("\n".join(as_toml(table, only_required=True)) for table in needed),
+    ]
+    return "\n\n".join(parts) + "\n"

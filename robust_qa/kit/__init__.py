@@ -42,7 +42,6 @@ from .replies import (
     says_unknown,
     without_thoughts,
 )
-from .stores import DocumentFields, JsonReply, JsonServer
 from .terms import STOPWORDS, content_terms, term_spans
 from .text import (
     answer_key,
@@ -67,11 +66,8 @@ __all__ = [
     "TEXT",
     "UNKNOWN",
     "Claim",
-    "DocumentFields",
     "Filled",
     "Form",
-    "JsonReply",
-    "JsonServer",
     "Labels",
     "Prompt",
     "Prompter",

@@ -71,19 +71,3 @@ def test_a_workbook_has_numbers_and_text_but_no_formulas(tmp_path: Path) -> None
     assert (row["n"], row["question"], row["answer"], row["confidence"]) == (1.5, "=1+1", "Ada", 0.5)
     assert len(row["long"]) == 32_767
     assert dict(zip(header, second, strict=True))["question"] == "Why?"
-
-
-def test_pages_for_people_have_the_answers_and_no_markup_of_the_input() -> None:
-    lines = [
-        answered(b'{"query": "Who | <b>what</b>?"}', "a.md"),
-        parse_row(b'{"question": "Why?"}', 3).failed(RqaError("No.")),
-    ]
-    assert written("md", *lines).splitlines() == [
-        "| question | answer | confidence | sources | reason |",
-        "|---|---|---|---|---|",
-        r"| Who \| \<b>what\</b>? | Ada | 50% | a.md |  |",
-        "| Why? |  |  |  | No. |",
-    ]
-    page = written("html", *lines)
-    assert page.startswith("<!doctype html>") and page.endswith("</table>\n")
-    assert "<tr><td>Who | &lt;b&gt;what&lt;/b&gt;?<td>Ada<td>50%<td>a.md<td>\n" in page

@@ -9,7 +9,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 from evaluators import crossed, line
-from rqa_training.evaluator.thresholds import Judged
+from rqa_train.evaluator.thresholds import Judged
 
 GOOD, BAD = Judged((0.9, -0.5), (True, False)), Judged((-0.9,), (False,))
 

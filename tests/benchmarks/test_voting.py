@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 from voting import table
 
-from rqa_eor.ballots import Ballots
+from rqa_train.eor.ballots import Ballots
 
 
 def test_a_vote_that_always_follows_one_retriever_has_its_figures() -> None:

@@ -1,10 +1,8 @@
 """Reader and embedder `llm`: any model that the program llm (https://llm.datasette.io) and its plugins know by name.
 
-    [reader.haiku]
-    plugin = "llm"
-    model = "claude-haiku-4.5"
-
-`fragments` gives llm itself passages that rqa finds.
+[reader.haiku]
+plugin = "llm"
+model = "claude-haiku-4.5"
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ class Embeddings:
     @dataclass
     class Options:
         model: Annotated[str, Meta(min_length=1)]  # the model's name at the endpoint
-        base_url: Url = Url("https://api.openai.com/v1")  # noqa: RUF009  the endpoint's address without /embeddings
+        # the endpoint's address without /embeddings
+        base_url: Url = Url("https://api.openai.com/v1")  # noqa: RUF009
         key: Key | None = None  # name of a stored key; by default no key is sent
         dimensions: Annotated[int, Meta(ge=1)] | None = None  # width of a vector; by default the model's own
         batch: Annotated[int, Meta(ge=1)] = 64  # maximum number of texts in a request

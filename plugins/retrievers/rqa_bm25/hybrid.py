@@ -41,7 +41,7 @@ class Hybrid(Bm25):
     class Options(Bm25.Options):
         """The options of `bm25`, and how vectors are used."""
 
-        mode: Literal["hybrid", "bm25", "dense"] = "hybrid"
+        mode: Literal["hybrid", "bm25", "dense"] = "hybrid"  # fuse both rankings, or use one alone
         embedder: EmbedderName | None = None  # default: the one in [defaults]
         # do not embed the files when they are indexed, but for each query the passages that BM25 finds first
         quick: bool = False

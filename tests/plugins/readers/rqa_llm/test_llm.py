@@ -10,7 +10,7 @@ from robust_qa.testing import assert_conforms
 
 llm = pytest.importorskip("llm", reason="needs the program llm: pip install llm")
 
-from rqa_llm import Llm, LlmEmbedder, fragments  # noqa: E402
+from rqa_llm import Llm, LlmEmbedder  # noqa: E402
 
 FERRY = robust_qa.Passage("A single crossing costs 4.20.", title="Ferry")
 
@@ -81,17 +81,3 @@ def test_a_question_is_answered_with_a_model_of_llm() -> None:
     reader = {"plugin": "llm", "model": "oracle"}
     answer = robust_qa.ask("How much is a crossing?", passages=[FERRY], reader=reader, strategy="rag")
     assert answer.usage.calls == 1
-
-
-def test_llm_gets_the_passages_that_rqa_finds(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "ferry.md").write_text("# Ferry\n\nA single crossing costs 4.20.\n")
-    (tmp_path / "rqa.toml").write_text('[retriever.bm25]\nindex = "index"\n\n[defaults]\nretriever = "bm25"\n')
-    monkeypatch.setenv("RQA_CONFIG", str(tmp_path / "rqa.toml"))
-    from robust_qa.main import cli
-
-    cli.main(["index", str(tmp_path / "ferry.md")], standalone_mode=False)
-    [found] = fragments.passages("How much is a crossing?")
-    assert found == "Ferry\nA single crossing costs 4.20."
-    assert found.source == f"rqa:{tmp_path / 'ferry.md'}"

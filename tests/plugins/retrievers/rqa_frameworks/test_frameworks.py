@@ -93,16 +93,6 @@ def test_an_object_that_is_no_such_part_is_named() -> None:
         HaystackRetriever(HaystackRetriever.Options(Trusted("pathlib:Path")), embedder=None)  # type: ignore[arg-type]
 
 
-def test_llamaindex_gets_the_passages_that_rqa_finds(tmp_path: Path) -> None:
-    pytest.importorskip("llama_index.core", reason="needs llama-index-core: pip install llama-index-core")
-    from rqa_frameworks.llamaindex import RqaRetriever
-
-    (tmp_path / "ferry.md").write_text(f"# Ferry\n\n{TEXT}\n")
-    [node] = RqaRetriever(docs=tmp_path).retrieve("How much is a crossing?")
-    assert node.text == TEXT
-    assert node.metadata == {"title": "Ferry", "source": str(tmp_path / "ferry.md")}
-
-
 def test_an_untrusted_file_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rqa.toml").write_text(
         '[retriever.langchain]\nobject = "evil:make"\n\n[defaults]\nretriever = "langchain"\n'

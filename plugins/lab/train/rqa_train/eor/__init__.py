@@ -1,0 +1,1 @@
+"""`rqa train eor`: fit the weights of the strategy eor."""

@@ -1,0 +1,126 @@
+"""The reference of all options, from the classes that define them: a table each, as `rqa config options` prints it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import json
+import textwrap
+import tokenize
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..answering.history import HistorySettings
+from ..calls.cache import CacheSettings
+from ..calls.limits import Limits
+from ..config.defaults import Defaults
+from ..config.options import describe
+from ..host.loading import Host
+from ..types import KINDS
+
+_COLUMN = 29  # where the comments begin
+_OBVIOUS = ("text", "true or false", "a list", "a table")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OptionTable:
+    """A table of the configuration: its name, what it is for, the class of its options, and the distribution."""
+
+    name: str
+    about: str
+    owner: type[Any]
+    distribution: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """An option: its name, the TOML of its default ("" if it is required or unset), its type and its comment."""
+
+    name: str
+    default: str
+    is_required: bool
+    kind: str
+    comment: str
+
+
+def tables(host: Host) -> list[OptionTable]:
+    """Return the tables of the host, then those of all components that have options, by kind."""
+    limits = "Options of every retriever, reader, evaluator and embedder, besides its own"
+    found = [
+        OptionTable("defaults", "Used if the command line names no other", Defaults),
+        OptionTable("cache", "Finished calls, kept on disk", CacheSettings),
+        OptionTable("history", "Earlier answers, kept on disk", HistorySettings),
+        OptionTable("KIND.NAME", limits, Limits),
+    ]
+    for each in sorted(host.components(), key=lambda each: (KINDS.index(each.kind), each.name)):
+        if each.options:
+            about = each.summary[:1].upper() + each.summary[1:]
+            found.append(OptionTable(f"{each.kind}.{each.name}", about, each.options, each.plugin.distribution))
+    return found
+
+
+def options_of(owner: type[Any]) -> Iterator[Option]:
+    """Yield the options of a dataclass in order."""
+    hints, comments = typing.get_type_hints(owner, include_extras=True), _comments(owner)
+    for spec in dataclasses.fields(owner):
+        hint = hints[spec.name]
+        default = spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()
+        is_unset = default in (None, dataclasses.MISSING)
+        yield Option(
+            spec.name,
+            "" if is_unset else _toml(default),
+            default is dataclasses.MISSING,
+            f"{describe(hint)}{_bounds(hint)}",
+            comments[spec.name],
+        )
+
+
+def as_toml(table: OptionTable, *, only_required: bool = False) -> Iterator[str]:
+    """Yield the lines of a table whose options are commented out."""
+    yield f"# {table.about}."
+    yield f"# [{table.name}]"
+    for each in options_of(table.owner):
+        if each.is_required or not only_required:
+            comment = f"required: {each.comment}" if each.is_required else each.comment
+            kind = "" if each.kind in _OBVIOUS else f" ({each.kind})"
+            yield f"{f'# {each.name} = {each.default}':{_COLUMN - 1}} # {comment}{kind}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {_toml(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+
+
+def _bounds(hint: Any) -> str:
+    for meta in getattr(hint, "__metadata__", ()):
+        if isinstance(meta, msgspec.Meta):
+            words = {"at least": meta.ge, "above": meta.gt, "at most": meta.le, "below": meta.lt}
+            return "".join(f", {word} {bound}" for word, bound in words.items() if bound is not None)
+    return next((bounds for each in typing.get_args(hint) if (bounds := _bounds(each))), "")
+
+
+def _comments(owner: type[Any]) -> dict[str, str]:
+    """Return the comment above or beside each field of a dataclass and of its bases."""
+    found: dict[str, str] = {}
+    for each in owner.__mro__[-2::-1]:
+        source = textwrap.dedent(inspect.getsource(each))
+        lines = iter(source.splitlines(keepends=True))
+        notes = {
+            token.start[0]: token.string.lstrip("# ")
+            for token in tokenize.generate_tokens(lambda lines=lines: next(lines, ""))  # type: ignore[misc]
+            if token.type == tokenize.COMMENT and not token.string.startswith("# noqa")
+        }
+        end = 0
+        for node in typing.cast("ast.ClassDef", ast.parse(source).body[0]).body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found[node.target.id] = " ".join(note for line, note in notes.items() if end < line <= node.end_lineno)  # type: ignore[operator]
+            end = node.end_lineno or end
+    return found
