@@ -187,7 +187,8 @@ def test_every_strategy_is_documented_with_its_prompts() -> None:
         if "prompts" not in getattr(registration.options, "__annotations__", ()):
             continue
         folder = Path(inspect.getfile(registration.factory)).with_name("prompts")
-        prompts = folder if folder.is_dir() else ROOT / "robust_qa" / "prompts"
+        folders = (folder / registration.name, folder, ROOT / "robust_qa" / "prompts")
+        prompts = next(each for each in folders if each.is_dir())
         told = set(re.findall(r"\w+", parts[registration.name]))
         assert {prompt.stem for prompt in prompts.glob("*.txt")} - told == set(), registration.name
 

@@ -1,4 +1,4 @@
-"""The strategies that the papers compare with, each in its own package with its prompts.
+"""The strategies that the papers compare with, with their prompts in prompts/NAME.
 
 They are for comparison: short, faithful to their papers by default, and never chosen automatically.
 """

@@ -65,12 +65,12 @@ class RepeatingOptions(SamplingOptions):
 
 
 class Agent:
-    """Asks the model with the prompts of a strategy; `home` is the file of its module.
+    """Asks the model with the prompts of the baseline `name`, which stand in prompts/NAME.
 
     With `reads`, `options` may also replace the host's prompt for reading.
     """
 
-    def __init__(self, options: Options, home: str, *, reads: bool = False) -> None:
+    def __init__(self, options: Options, name: str, *, reads: bool = False) -> None:
         self.order: Order = getattr(options, "order", "descending")
         self.seed: int | None = getattr(options, "seed", None)
         self.abstain = options.abstain
@@ -79,7 +79,7 @@ class Agent:
         if reads:
             self.reading = load_prompts(overrides={k: v for k, v in options.prompts.items() if k == "read"})["read"]
             options = replace(options, prompts={k: v for k, v in options.prompts.items() if k != "read"})
-        self._prompter = Prompter(Path(home).with_name("prompts"), options)
+        self._prompter = Prompter(Path(__file__).with_name("prompts") / name, options)
         self.prompts = self._prompter.prompts
 
     async def ask(

@@ -42,7 +42,7 @@ class RobustRag:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.agent = asking.Agent(options, __file__)
+        self.agent = asking.Agent(options, "robustrag")
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Answer in k + 1 calls. Abstains if no reading has an answer or none agree."""

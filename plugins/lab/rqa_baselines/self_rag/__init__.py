@@ -49,7 +49,7 @@ class SelfRag:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.prompt = asking.Agent(options, __file__).prompts["answer"]
+        self.prompt = asking.Agent(options, "self_rag").prompts["answer"]
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Answer with the best path. Abstains if it is empty or declines."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +10,8 @@ from .page import escape
 
 _TOP, _RIGHT, _BOTTOM, _LEFT = 16, 18, 44, 46  # margins
 _GLYPH = 8.4  # width of a letter of a label
-_LINE = 14  # height of a label
 _MAX_NAME = 24  # letters of a label
 _LOG_RATIO = 8  # the axis is logarithmic if the costs differ by a larger factor
-_Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,6 @@ class Plot:
         bounds = [value for p in points for value in (p.low, p.high, p.share, p.wrong) if value is not None]
         y = _share_axis(min(bounds), max(bounds), self.height - _BOTTOM, _TOP)
         description = "; ".join(map(_described, points))
-        occupied = [*_point_boxes(points, x, y), *_front_boxes(best, x, y)]
         return "".join(
             [
                 f'<svg class="{self.kind}" viewBox="0 0 {self.width} {self.height}" width="{self.width}" '
@@ -72,7 +68,7 @@ class Plot:
                 *self._frame(x, y),
                 f'<path class="front" d="{_stairs(best, x, y)}"/>',
                 *(_mark(point, x, y, "best" if point in best else "beaten") for point in points),
-                *(self._label(point, x, y, occupied) for point in sorted(points, key=lambda p: p not in best)),
+                *(self._label(point, x, y) for point in points),
                 "</svg>",
             ]
         )
@@ -92,21 +88,13 @@ class Plot:
         yield f'<text class="axis" x="{middle:.0f}" y="{self.height - 6}" text-anchor="middle">{escape(across)}</text>'
         yield f'<text class="axis" x="{_LEFT}" y="10">{escape(self.share)}</text>'
 
-    def _label(self, point: Point, x: _Axis, y: _Axis, occupied: list[_Box]) -> str:
-        """Return the name where it overlaps least with other elements."""
+    def _label(self, point: Point, x: _Axis, y: _Axis) -> str:
+        """Return the name to the right of its point, or to the left where there is no room."""
         name = point.name if len(point.name) <= _MAX_NAME else f"{point.name[: _MAX_NAME - 1]}…"
-        at, up, long = x(point.cost), y(point.share), len(name) * _GLYPH
-        sides = [left for left in (at + 9, at - 9 - long) if left >= 0 and left + long <= self.width]
-        heights = [up + lines * _LINE for lines in (0, -0.8, 0.8, -1.6, 1.6, -3, 3)]
-        places = [
-            (left, middle - _LINE / 2, left + long, middle + _LINE / 2)
-            for middle in heights
-            if _LINE / 2 <= middle <= self.height - _BOTTOM
-            for left in sides or [max(0.0, self.width - long)]
-        ]
-        box = min(places, key=lambda place: sum(_overlap(place, other) for other in occupied))
-        occupied.append(box)
-        return f'<text class="name" x="{box[0]:.1f}" y="{box[1] + _LINE / 2:.1f}" dy=".35em">{escape(name)}</text>'
+        at, long = x(point.cost), len(name) * _GLYPH
+        left = at + 9 if at + 9 + long <= self.width else max(0.0, at - 9 - long)
+        up = y(point.share) - (10 if point.cost is None else 0)
+        return f'<text class="name" x="{left:.1f}" y="{up:.1f}" dy=".35em">{escape(name)}</text>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,30 +183,3 @@ def _mark(point: Point, x: _Axis, y: _Axis, kind: str) -> str:
         left, up = x(point.cost) - 4, y(point.wrong) - 4
         cross = f'<path class="false" d="M{left:.1f} {up:.1f}l8 8m0 -8l-8 8"/>'
     return f'{interval}{cross}<circle class="{kind}" cx="{at}" cy="{y(point.share):.1f}" r="5"/>'
-
-
-def _point_boxes(points: Sequence[Point], x: _Axis, y: _Axis) -> Iterator[_Box]:
-    for point in points:
-        at, up = x(point.cost), y(point.share)
-        if point.cost is None:
-            yield x.start, up - 1, x.end, up + 1
-            continue
-        yield at - 5, up - 5, at + 5, up + 5
-        if point.wrong is not None:
-            yield at - 5, y(point.wrong) - 5, at + 5, y(point.wrong) + 5
-        if point.low is not None and point.high is not None:
-            yield at - 1, y(point.high), at + 1, y(point.low)
-
-
-def _front_boxes(best: Sequence[Point], x: _Axis, y: _Axis) -> Iterator[_Box]:
-    for point, following in itertools.pairwise(best):
-        at, up, end = x(point.cost), y(point.share), x(following.cost)
-        yield at, up - 2, end, up + 2
-        yield end - 2, y(following.share), end + 2, up
-    yield x(best[-1].cost), y(best[-1].share) - 2, x.end, y(best[-1].share) + 2
-
-
-def _overlap(one: _Box, other: _Box) -> float:
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
-    return max(0.0, wide) * max(0.0, high)

@@ -2,7 +2,7 @@ from typing import Any
 
 from standins.model import ScriptedModel
 
-from rqa_baselines.answer_refinement import AnswerRefinement
+from rqa_baselines.prompted import AnswerRefinement
 
 BEFORE = "<<<ANSWER>>> Mary Shelley <<</ANSWER>>>"
 AFTER = "Document 1 says otherwise.\nDocuments: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"

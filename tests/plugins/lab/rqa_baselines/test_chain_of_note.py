@@ -5,7 +5,7 @@ import pytest
 from standins.model import ScriptedModel
 
 from robust_qa import Completion, CutError
-from rqa_baselines.chain_of_note import ChainOfNote
+from rqa_baselines.prompted import ChainOfNote
 
 
 async def test_notes_on_each_passage_come_before_the_answer(ask: Any) -> None:

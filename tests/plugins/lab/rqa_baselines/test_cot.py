@@ -2,7 +2,7 @@ from typing import Any
 
 from standins.model import ScriptedModel
 
-from rqa_baselines.cot import ChainOfThought
+from rqa_baselines.prompted import ChainOfThought
 
 
 async def test_it_reasons_from_memory_and_answers(ask: Any) -> None:
@@ -10,7 +10,7 @@ async def test_it_reasons_from_memory_and_answers(ask: Any) -> None:
     answer = await ask(ChainOfThought, model)
     assert (answer.text, answer.citations) == ("Jane Austen", ())
     assert "step by step" in model.prompts[0] and "Mary Shelley" not in model.prompts[0]
-    assert answer.details["thought"].startswith("Emma is a novel of 1815.")
+    assert answer.details["reasoning"].startswith("Emma is a novel of 1815.")
 
 
 async def test_reasoning_that_leads_nowhere_abstains(ask: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from standins.model import ScriptedModel
 from standins.openai import serve
 
 import robust_qa
+import rqa_baselines
 from robust_qa import Completion, CutError, Passage, Question, open_session
 from robust_qa.host.loading import Host  # private: a new baseline is tested without a list of them here
 from robust_qa.testing import assert_conforms
@@ -152,7 +152,7 @@ async def test_thoughts_that_are_cut_before_any_reply_are_an_error_and_no_absten
 async def test_every_field_of_every_prompt_is_filled_and_every_prompt_can_be_replaced(
     name: str, ask: Any, tmp_path: Path
 ) -> None:
-    folder = Path(inspect.getfile(STRATEGIES[name])).with_name("prompts")
+    folder = Path(rqa_baselines.__file__).with_name("prompts") / name
     prompts = {path.stem: path for path in folder.glob("*.txt")}
     if "read" in STRATEGIES[name].needs:
         prompts["read"] = Path(robust_qa.__file__).parent / "prompts" / "read.txt"

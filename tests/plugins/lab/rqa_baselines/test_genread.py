@@ -2,7 +2,7 @@ from typing import Any
 
 from standins.model import ScriptedModel
 
-from rqa_baselines.genread import GenRead
+from rqa_baselines.remembering import GenRead
 
 READING = "Documents: 3, 1\nAnswer: Jane Austen"
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from standins.model import ScriptedModel
 
-from rqa_baselines.instructrag import InstructRag
+from rqa_baselines.prompted import InstructRag
 
 RATIONALE = "Document 2 is noise. Document 1 says it.\nDocuments: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
 
@@ -12,7 +12,7 @@ async def test_it_explains_how_the_answer_follows_and_cites_what_it_names(ask: A
     answer = await ask(InstructRag, ScriptedModel([RATIONALE]))
     assert answer.text == "Jane Austen"
     assert [c.quote for c in answer.citations] == ["Jane Austen wrote it."]
-    assert answer.details["rationale"].startswith("Document 2 is noise.")
+    assert answer.details["reasoning"].startswith("Document 2 is noise.")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from standins.model import ScriptedModel
 
 from robust_qa import Completion, CutError
-from rqa_baselines.self_consistency import SelfConsistency
+from rqa_baselines.sampled import SelfConsistency
 
 
 def replies(*answers: str) -> ScriptedModel:

@@ -2,7 +2,7 @@ from typing import Any
 
 from standins.model import ScriptedModel
 
-from rqa_baselines.self_route import SelfRoute
+from rqa_baselines.remembering import SelfRoute
 
 UNANSWERABLE = "Documents: none\nAnswer: UNKNOWN (the documents do not say)"
 MEMORY = "<<<ANSWER>>> Jane Austen <<</ANSWER>>>"

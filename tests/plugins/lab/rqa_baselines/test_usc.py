@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from standins.model import ScriptedModel
 
-from rqa_baselines.usc import UniversalSelfConsistency
+from rqa_baselines.sampled import UniversalSelfConsistency
 
 ANSWERS = ("Mary Shelley", "Jane Austen", "Mary Shelley")
 SAMPLES = [f"Hm.\nDocuments: 1\n<<<ANSWER>>> {answer} <<</ANSWER>>>" for answer in ANSWERS]

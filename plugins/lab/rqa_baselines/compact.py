@@ -16,8 +16,8 @@ from msgspec import Meta
 from robust_qa import Answer, Passage
 from robust_qa.kit import between
 
-from .. import asking
-from ..replies import holding
+from . import asking
+from .replies import holding
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -38,7 +38,7 @@ class CompAct:
 
     def __init__(self, options: Options) -> None:
         self.segment = options.segment
-        self.agent = asking.Agent(options, __file__, reads=True)
+        self.agent = asking.Agent(options, "compact", reads=True)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Answer in at most k / segment + 1 calls for k passages.

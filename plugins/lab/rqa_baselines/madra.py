@@ -19,9 +19,9 @@ from msgspec import Meta
 from robust_qa import Answer, ContextError, CutError, Passage
 from robust_qa.kit import answer_key
 
-from .. import asking
-from ..replies import documents_line, find, numbers
-from ..votes import voted
+from . import asking
+from .replies import documents_line, find, numbers
+from .votes import voted
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -42,7 +42,7 @@ class Madra:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.agent = asking.Agent(options, __file__)
+        self.agent = asking.Agent(options, "madra")
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Answer in m calls if the agents agree at once, m more for each round until they do, and 1 for the judge.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from robust_qa import Answer
 
-from .. import asking
-from ..replies import documents_line, numbers, read
+from . import asking
+from .replies import documents_line, numbers, read
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -35,7 +35,7 @@ class ContextFiltering:
     def __init__(self, options: Options) -> None:
         self.generated = options.generated
         self.wrong = ", and those that are plainly wrong" if options.strict else ""
-        self.agent = asking.Agent(options, __file__, reads=True)
+        self.agent = asking.Agent(options, "context_filtering", reads=True)
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Answer in 2 calls, or 3 with a generated passage; fewer if no passage is left.

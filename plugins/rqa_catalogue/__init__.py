@@ -126,18 +126,22 @@ def _lab(registry: Registry) -> None:
     add("report", "rqa_eval.report.commands:report", summary="Show the results of evaluation runs.")
     registry.metrics("rqa_eval.metrics:METRICS")
     for name, target, summary in (
-        ("answer_refinement", "AnswerRefinement", "reconsiders its answer from memory with the passages"),
-        ("chain_of_note", "ChainOfNote", "notes what each passage is worth, and answers from the notes"),
-        ("compact", "CompAct", "compresses the passages toward the question, and reads the summary"),
-        ("context_filtering", "ContextFiltering", "picks the passages that help, and reads only those"),
-        ("cot", "ChainOfThought", "reasons step by step from memory"),
-        ("genread", "GenRead", "reads a passage of its own along with the retrieved ones"),
-        ("instructrag", "InstructRag", "explains how the answer follows from the passages that help"),
-        ("madra", "Madra", "lets agents with and without the passages debate the answer"),
-        ("robustrag", "RobustRag", "reads each passage alone, and answers from what the readings share"),
-        ("self_consistency", "SelfConsistency", "reasons over the passages several times, and votes"),
-        ("self_rag", "SelfRag", "continues after each passage, and judges that by reflection tokens"),
-        ("self_route", "SelfRoute", "answers from the passages, or else from memory"),
-        ("usc", "UniversalSelfConsistency", "answers several times, and picks the most consistent reply"),
+        ("answer_refinement", "prompted:AnswerRefinement", "reconsiders its answer from memory with the passages"),
+        ("chain_of_note", "prompted:ChainOfNote", "notes what each passage is worth, and answers from the notes"),
+        ("compact", "compact:CompAct", "compresses the passages toward the question, and reads the summary"),
+        (
+            "context_filtering",
+            "context_filtering:ContextFiltering",
+            "picks the passages that help, and reads only those",
+        ),
+        ("cot", "prompted:ChainOfThought", "reasons step by step from memory"),
+        ("genread", "remembering:GenRead", "reads a passage of its own along with the retrieved ones"),
+        ("instructrag", "prompted:InstructRag", "explains how the answer follows from the passages that help"),
+        ("madra", "madra:Madra", "lets agents with and without the passages debate the answer"),
+        ("robustrag", "robustrag:RobustRag", "reads each passage alone, and answers from what the readings share"),
+        ("self_consistency", "sampled:SelfConsistency", "reasons over the passages several times, and votes"),
+        ("self_rag", "self_rag:SelfRag", "continues after each passage, and judges that by reflection tokens"),
+        ("self_route", "remembering:SelfRoute", "answers from the passages, or else from memory"),
+        ("usc", "sampled:UniversalSelfConsistency", "answers several times, and picks the most consistent reply"),
     ):
-        registry.strategy(name, f"rqa_baselines.{name}:{target}", summary=summary)
+        registry.strategy(name, f"rqa_baselines.{target}", summary=summary)
