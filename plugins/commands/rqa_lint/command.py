@@ -14,7 +14,7 @@ from robust_qa.kit import printable, single_line
 if TYPE_CHECKING:
     from robust_qa.cli import Run
 
-    from .finding import Finding
+    from .reports import Finding
 
 _LONGEST = 200  # characters of a place
 _TITLES = {
@@ -69,7 +69,7 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
 
 def _print(findings: list[Finding]) -> None:
-    from .finding import described
+    from .reports import described
     from .reports import shown as where
 
     for kind, title in _TITLES.items():

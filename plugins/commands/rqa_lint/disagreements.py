@@ -18,7 +18,7 @@ from pathlib import Path
 from robust_qa.documents import Document
 from robust_qa.kit import Quantity, content_terms, quantities, same_value, sentences
 
-from .finding import Finding, Place
+from .reports import Finding, Place
 
 _YEAR = re.compile(r"\b(?:in|since|until|by) (?P<year>(?:1\d|20)\d\d)\b(?![-.,]\d)")
 _NAME = re.compile(r"(?<=[\w,;(] )[A-Z]\w*[a-z]\w*")  # not the first word of a sentence

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from robust_qa.kit import quantities, same_value, words
 
-from .finding import Finding, Place
+from .reports import Finding, Place
 
 _SHINGLE = 4  # words
 _FEWEST = 20  # words of a paragraph

@@ -12,10 +12,9 @@ from robust_qa.kit import sentences
 
 from .disagreements import Statement, disagreements, statements
 from .duplicates import duplicates
-from .finding import Finding, Place
-from .hidden import hidden_text
-from .instructions import instructions
+from .hidden import hidden_text, instructions
 from .names import disagreeing_names
+from .reports import Finding, Place
 
 _SIBLINGS = 3  # equal paragraphs of two files that have one template
 

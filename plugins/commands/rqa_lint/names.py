@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from robust_qa.kit import words
 
 from .disagreements import are_versions
-from .finding import Finding, Place
+from .reports import Finding, Place
 
 _NAME = re.compile(r"(?<![.!?:\n] )(?<=[\w,;(] )[A-Z][\w’'-]+(?: (?:of |de |van )?[A-Z][\w’'-]+)*")
 _FEWEST = 6  # words around the names

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from .finding import Finding, Place, described
+from typing import Any, Literal
 
 _HEAD = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>rqa lint</title>
@@ -74,3 +73,36 @@ def _location(place: Place) -> dict[str, Any]:
 def _relative(source: str) -> str:
     path = Path(source)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else source
+
+
+Kind = Literal["disagreement", "duplicate", "instruction", "hidden"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a document: its source, the line (0 if unknown) and the text there."""
+
+    source: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding with its places.
+
+    `score` orders findings of a kind, from 0 to 1. `files` are those of the places, `times` is how often it is there.
+    """
+
+    kind: Kind
+    message: str
+    places: tuple[Place, ...]
+    score: float = 1.0
+    files: tuple[str, ...] = ()
+    times: int = 1
+
+
+def described(finding: Finding) -> str:
+    """Return the message, with how often it is there."""
+    many = finding.kind == "disagreement" and finding.times > 1
+    return f"{finding.message}, {finding.times} times" if many else finding.message

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import Exit, InputError, Question, Quote
+from robust_qa import Exit, InputError, Question, Quote, RqaError
 from robust_qa.cli import Answering, filter_options, print_data, print_source, retrieval_options
 from robust_qa.kit import cite_quote, closest_quotes, content_terms, term_spans, whole_characters
 
@@ -55,8 +59,6 @@ def search(
         run.say("no passage was found")
         raise click.exceptions.Exit(Exit.NEGATIVE)
     if opened is not None:
-        from .opening import open_passage
-
         if opened > len(passages):
             raise InputError(f"There is no passage {opened}: {len(passages)} were found.", hint="Find more with -k N.")
         open_passage(passages[opened - 1])
@@ -82,3 +84,29 @@ def _print_json(passages: Sequence[Passage]) -> None:
     import msgspec
 
     print_data(msgspec.to_builtins(passages))
+
+
+_WITH_GOTO = {"code", "codium", "cursor"}  # these take no +LINE
+
+
+def open_passage(passage: Passage) -> None:
+    """Open the passage's file at its line with $VISUAL, $EDITOR or $PAGER, or a file without lines as the desktop does.
+
+    Raises InputError if the passage is from no file, RqaError if the program does not start.
+    """
+    if not passage.file:
+        raise InputError(f"The passage is not from a file: {passage.source or 'it has no source'}.")
+    line = passage.place.removeprefix("line ").partition(",")[0]
+    if not line.isdecimal():  # a page or a sheet
+        click.launch(passage.file)
+        return
+    command = shlex.split(next(filter(None, map(os.environ.get, ("VISUAL", "EDITOR", "PAGER"))), "less"))
+    at = ["--goto", f"{passage.file}:{line}"] if Path(command[0]).name in _WITH_GOTO else [f"+{line}", passage.file]
+    try:
+        ended = subprocess.run([*command, *at], check=False)  # noqa: S603
+    except OSError as error:
+        raise RqaError(
+            f"Cannot start {command[0]}: {error.strerror}.", hint="Set VISUAL or EDITOR to the command of your editor."
+        ) from error
+    if ended.returncode:
+        raise RqaError(f"{command[0]} ended with exit code {ended.returncode}.")

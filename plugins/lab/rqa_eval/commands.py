@@ -281,8 +281,8 @@ def _passes(stored: StoredScores, scores: StoredScores, metrics: Sequence[Metric
 def _show(run: Path, chosen: Sequence[str], *, cards: bool) -> None:
     """Print the tables of a run as `rqa report` does, with the `chosen` metrics, or its robustness cards."""
     from .report.overview import tables
-    from .report.robustness import card_tables
     from .report.runs import Run
+    from .report.tables import card_tables
     from .report.terminal import terminal_text
 
     loaded = Run.load(run)

@@ -14,7 +14,7 @@ import numpy as np
 from robust_qa import InputError, Metric
 
 from .estimates import LEVEL, estimate, is_binary
-from .lines import Lines
+from .folder import Lines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,8 +12,7 @@ import msgspec
 
 from robust_qa import Answer, Citation, Outcome, Position, Step, Usage
 
-from .folder import Folder
-from .lines import Lines
+from .folder import Folder, Lines
 from .questions import passage_of
 
 

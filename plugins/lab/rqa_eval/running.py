@@ -18,7 +18,7 @@ from robust_qa.cli.batch_run import Target, answer_rows
 
 from .cards import CARD_METRICS, Robustness, cards
 from .conditions import REPEAT, Condition
-from .figures import StrategyResult
+from .estimates import StrategyResult
 from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
 from .questions import QuestionSet, lines, with_passages

@@ -17,8 +17,7 @@ import numpy as np
 
 from robust_qa import Metric, Outcome, PluginError, RqaError
 
-from .estimates import estimate, mean
-from .figures import Estimate
+from .estimates import Estimate, estimate, mean
 from .metrics import over_reply, reads_text
 from .outcomes import QuestionOutcomes
 from .views import View

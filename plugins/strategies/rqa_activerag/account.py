@@ -11,7 +11,6 @@ from robust_qa import Answer, Citation, Passage, Position, Reading
 from robust_qa.kit import cite, cite_reading, contains_words, with_title
 
 from .parsing import Revision, Thought, references
-from .voting import agree, elect
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +128,19 @@ def _citations(lesson: Lesson, answer: str, pool: Sequence[Passage]) -> tuple[Ci
 
 def _from_memory(thought: Thought) -> tuple[Citation, ...]:
     return (cite(Passage(thought.text, id="thought", origin="memory"), thought.answer),)
+
+
+def elect(answers: Sequence[str]) -> list[int]:
+    """Return the positions of the winner and of the answers that agree with it, winner first.
+
+    An answer gets a vote from each answer that contains it, so that "either of two" does not win with the votes for
+    both. The most votes win; ties go to the first answer.
+    """
+    voters = [[other for other, text in enumerate(answers) if contains_words(own, text)] for own in answers]
+    winner = max(range(len(answers)), key=lambda position: len(voters[position]), default=0)
+    return [winner, *(other for other in voters[winner] if other != winner)] if answers else []
+
+
+def agree(one: str, other: str) -> bool:
+    """Whether one answer contains the other as whole words, both normalised."""
+    return contains_words(one, other) or contains_words(other, one)

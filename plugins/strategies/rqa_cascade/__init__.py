@@ -6,14 +6,14 @@ Performance", 2023. Each step is a strategy, possibly with a reader of its own. 
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from robust_qa import Answer, ConfigError
-
-from .calibration import calibrated
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -90,3 +90,15 @@ class Cascade:
             return None
         given = 1.0 if answer.confidence is None else answer.confidence
         return given if self.options.calibration is None else calibrated(self.options.calibration[number], given)
+
+
+Points = Sequence[Sequence[float]]  # of confidence and probability, ascending
+
+
+def calibrated(points: Points, confidence: float) -> float:
+    """Return the probability at that confidence, on the lines between the points."""
+    place = bisect_right([point[0] for point in points], confidence)
+    if place == 0 or place == len(points):
+        return points[max(place - 1, 0)][1]
+    (x0, y0), (x1, y1) = points[place - 1], points[place]
+    return y0 + (y1 - y0) * (confidence - x0) / (x1 - x0)

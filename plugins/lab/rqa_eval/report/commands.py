@@ -86,9 +86,9 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None, max_si
     """
     from . import exports
     from .overview import tables
-    from .robustness import card_tables
     from .run_page import run_page
     from .runs import load_runs
+    from .tables import card_tables
     from .terminal import terminal_text
 
     form = form or _form(out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..conditions import AS_GIVEN
-from ..figures import Estimate
+from ..estimates import Estimate
 from ..metrics import names_of
 from ..views import CONFLICTING, RATE
 from .runs import Group, Metric, Run

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ..lines import Lines
+from ..folder import Lines
 from .runs import Run
 
 

@@ -9,8 +9,8 @@ from .page import asset, escape, page, section, table
 from .pareto import Plot, Point
 from .planted import pictures
 from .question_data import questions
-from .robustness import card_tables
 from .runs import Group, Run
+from .tables import card_tables
 
 _FRAME = 50_000  # bytes of styles and scripts, with some to spare
 _COSTS = ("tokens", "calls", "seconds")  # the first with a value above 0 is drawn

@@ -12,7 +12,7 @@ import msgspec
 from robust_qa import InputError
 
 from ..cards import Robustness
-from ..figures import Estimate, StrategyResult
+from ..estimates import Estimate, StrategyResult
 from ..folder import FORMAT
 
 _T = TypeVar("_T")

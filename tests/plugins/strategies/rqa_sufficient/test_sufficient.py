@@ -7,8 +7,7 @@ import pytest
 from robust_qa import Answer, Citation, Passage, Question
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, assert_conforms, toolbox
 from rqa_rag import Rag
-from rqa_sufficient import Sufficient
-from rqa_sufficient.rating import Rating, parse_rating
+from rqa_sufficient import Rating, Sufficient, parse_rating
 
 QUESTION = "When was the lighthouse built?"
 BUILT = Passage("The lighthouse was built in 1871.", id="log")

@@ -42,8 +42,7 @@ def cascade(
 
     By default the cascade keeps 95 % of the accuracy of the best step, at the least cost.
     """
-    from .fitting import FOLDS, Target, cross_validate, fit
-    from .recorded import record, strategies
+    from .fitting import FOLDS, Target, cross_validate, fit, record, strategies
 
     if accuracy is not None and budget is not None:
         raise click.UsageError("Use either --accuracy or --budget.")

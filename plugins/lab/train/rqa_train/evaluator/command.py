@@ -13,7 +13,7 @@ from robust_qa.cli import output_option
 from rqa_t5.folder import read_settings
 
 from ..commands import command_line, plan_options, require
-from .command_parts import FILE, input_option, quantization_option
+from .tools import FILE, input_option, quantization_option
 
 
 @click.command("evaluator", epilog="Example: rqa train evaluator pairs.jsonl --base t5-small -o my-judge")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,10 +19,11 @@ from ctranslate2.specs.model_spec import OPTIONAL
 from robust_qa import ConfigError, RqaError
 from robust_qa.kit import cores
 from rqa_t5.engine import Engine
-from rqa_t5.folder import HEAD, SETTINGS, TOKENIZER, settle
+from rqa_t5.folder import HEAD, SETTINGS, TOKENIZER, Settings, settle
 from rqa_t5.pairs import Pair
 from rqa_t5.shapes import EOS_PLACE
 
+from ..card import history, made, measured, named
 from ..conversion import TOLERANCE, bert, padded, write
 from .checkpoints import Checkpoint
 
@@ -246,3 +248,47 @@ def _head(checkpoint: Checkpoint) -> Any:
 def _array(tensor: Any, size: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Return a float32 array, or zeros for a missing bias."""
     return np.zeros(size, np.float32) if tensor is None else tensor.detach().cpu().numpy().astype(np.float32)
+
+
+_SHAPES = {
+    "label": "a T5 that generates one of two labels; the score compares their likelihoods",
+    "classifier": "a T5 with a classification head; the decoder reads the input again, which is slow",
+    "cross-encoder": "a BERT that reads question and text together",
+}
+
+
+def card(
+    settings: Settings,
+    proof: Proof,
+    *,
+    command: str,
+    origin: str,
+    quantization: str,
+    data: Iterable[Path] = (),
+    metrics: Mapping[str, object] | None = None,
+) -> str:
+    """Return the card in Markdown.
+
+    `origin` is the checkpoint that training started from, `data` the training files, `metrics` the measurements. The
+    card repeats how `origin` was made.
+    """
+    files = ", ".join(map(named, data))
+    details = f"from {origin}, with weights in {quantization}{files and f', trained on {files}'}"
+    section = made(command, details, history(Path(origin), "That checkpoint"))
+    thresholds = (
+        "Not calibrated: `rqa train thresholds` chooses thresholds."
+        if settings.upper is None
+        else f"Thresholds: upper {settings.upper:g}, lower {settings.lower:g}."
+    )
+    return f"""\
+# Model card
+
+This evaluator scores from -1 to 1 whether a text answers a question. It is {_SHAPES[settings.shape]}.
+It reads at most {settings.length} tokens of question and text. {thresholds}
+
+{section}{measured(metrics or {})}
+On sample pairs, fp32 logits of torch and CTranslate2 differ by at most {proof.exact:.1e} ({TOLERANCE:g} is allowed,
+relative to the largest logit above 1). Quantised scores differ by at most {proof.quantised:.1e}.
+
+The licences of the original weights and of the training data apply.
+"""

@@ -17,9 +17,8 @@ from rqa_t5.folder import Input, read_settings, settle
 
 from ..card import CARD
 from ..metrics import auc
-from .card import card
 from .checkpoints import Checkpoint, load
-from .conversion import check_convertible, check_free, convert, default_quantization
+from .conversion import card, check_convertible, check_free, convert, default_quantization
 from .examples import examples, labelled, split
 from .rows import Asked, judgeable, read_rows, without_titles
 from .thresholds import Judged, action_accuracy, choose

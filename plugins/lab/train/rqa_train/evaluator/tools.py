@@ -2,33 +2,82 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from robust_qa import ConfigError
-from robust_qa.cli import FiniteFloat
+from robust_qa.cli import Answering, FiniteFloat
+from robust_qa.cli.answering import in_session
 
 from ..commands import command_line, require
-from .command_parts import (
-    FILE,
-    FOLDER,
-    input_option,
-    quantization_option,
-    reads_titles,
-    scores,
-)
 
 if TYPE_CHECKING:
+    from robust_qa import Toolbox
     from robust_qa.cli import Run
 
     from .rows import Asked
     from .thresholds import Judged
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+_QUANTIZATIONS = (
+    "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "float16", "bfloat16", "float32"
+)  # fmt: skip
+quantization_option = click.option(
+    "--quantization",
+    metavar="KIND",
+    type=click.Choice(_QUANTIZATIONS),
+    help=f"Type of the weights: {', '.join(_QUANTIZATIONS)}. Default: float32 for a T5 with a classification head, "
+    "else int8.",
+)
+
+input_option = click.option(
+    "--input",
+    type=click.Choice(["text", "title-text"]),
+    help="What the model reads of a passage: its text, or title and text. Default: as trained, or title-text.",
+)
+
+_CHUNK = 512  # questions scored at once
+
+
+def scores(
+    run: Run,
+    name: str | None,
+    requests: Sequence[tuple[str, list[str]]],
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[list[float]]:
+    """Return the scores of the configured evaluator for each (question, texts)."""
+
+    async def ask(toolbox: Toolbox) -> list[list[float]]:
+        found: list[list[float]] = []
+        for at in range(0, len(requests), _CHUNK):
+            found += await asyncio.gather(*(toolbox.score(*request) for request in requests[at : at + _CHUNK]))
+            progress(len(found))
+        return found
+
+    return _with_evaluator(run, name, ask)
+
+
+def reads_titles(run: Run, name: str | None) -> bool:
+    """Return whether the configured evaluator reads the titles of passages."""
+
+    async def ask(toolbox: Toolbox) -> bool:
+        return toolbox.titles()
+
+    return _with_evaluator(run, name, ask)
+
+
+def _with_evaluator(run: Run, name: str | None, ask: Callable[[Toolbox], Awaitable[T]]) -> T:
+    answering = Answering(option=(("defaults.evaluator", name),) if name else ())
+    return in_session(run, answering, lambda session: ask(session.toolbox("reader", "evaluator")), detailed=False)
+
 
 _PRESETS = ("popqa", "pubqa", "arc", "bio")
 
@@ -72,7 +121,7 @@ def convert(
     require("torch", "transformers")
     from ..card import CARD
     from . import checkpoints, conversion
-    from .card import card
+    from .conversion import card
 
     words = None if labels is None else tuple(word.strip() for word in labels.split(",", 1))
     if words is not None and not (len(words) == 2 and all(words)):
@@ -260,3 +309,6 @@ def _judge(run: Run, questions: Sequence[Asked], name: str | None) -> list[Judge
         Judged(tuple(of), tuple(bool(c.relevant) for c in one.candidates))
         for of, one in zip(found, questions, strict=True)
     ]
+
+
+T = TypeVar("T")

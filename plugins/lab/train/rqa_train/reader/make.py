@@ -33,11 +33,10 @@ from .calibrate import (
     uncalibrated,
 )
 from .card import card, history, notice, taught
-from .convert import check, convert
 from .documents import Group
 from .encoding import encode, load_tokenizer
 from .marking import InTorch
-from .model import HEADS, SpanReader
+from .model import HEADS, SpanReader, check, convert
 from .neighbours import near_rows
 from .rows import HELD_OUT, Row, load_rows, place
 from .train import Embedder, Plan, train

@@ -85,9 +85,9 @@ def make_over_documents(
 
     from .calibrate import settings_before, uncalibrated
     from .card import history, notice
-    from .convert import convert
     from .documents import FOLDS, folds, load_groups, reader_without
     from .make import RunInfo, finish, split_rows
+    from .model import convert
     from .ranking import Plan, train
     from .rows import load_rows
     from .unpack import base_folder

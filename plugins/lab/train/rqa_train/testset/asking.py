@@ -11,7 +11,7 @@ from pathlib import Path
 from robust_qa import CallError, ContextError, Passage, Toolbox
 from robust_qa.kit import contains_words, final_reply, load_prompts, one_line, parse_object, words
 
-from .questions import Row
+from .rules import Row
 
 _AT_ONCE = 8
 # Nobody who has not seen the document asks like this.

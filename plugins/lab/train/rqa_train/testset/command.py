@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
 
-    from .questions import Row
+    from .rules import Row
 
 
 @click.command(epilog="Example: rqa testset handbook/ -o questions.jsonl")
@@ -56,8 +56,7 @@ def testset(
     from robust_qa.documents import summarised
 
     from .asking import rows_by_model
-    from .questions import passages_of, read_documents
-    from .rules import rows_by_rules
+    from .rules import passages_of, read_documents, rows_by_rules
 
     print_to(out)
     skipped: list[tuple[str, str]] = []

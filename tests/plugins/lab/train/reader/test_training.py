@@ -20,11 +20,10 @@ pytest.importorskip("transformers", reason="the extra [train] is not installed")
 from robust_qa import InputError, Passage, RqaError
 from rqa_embedded.engine import PACKAGED, Engine, Marks, save_settings
 from rqa_train.reader.calibrate import calibrate, settings_before, uncalibrated
-from rqa_train.reader.convert import check, convert
 from rqa_train.reader.encoding import Example, encode, load_tokenizer
 from rqa_train.reader.make import make, measure, split
 from rqa_train.reader.marking import InTorch
-from rqa_train.reader.model import Scores, SpanReader, distance, span_loss
+from rqa_train.reader.model import Scores, SpanReader, check, convert, distance, span_loss
 from rqa_train.reader.rows import HELD_OUT, Row, load_rows, place
 from rqa_train.reader.train import Plan, train
 from rqa_train.reader.unpack import base_folder, encoder
