@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import tomli
+
+from robust_qa import __version__
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 COMMANDS = re.findall(r"```sh\n(.*?)\n```", README, re.DOTALL)
@@ -40,3 +44,8 @@ def test_the_readmes_plugin_answers_the_readmes_question(tmp_path: Path) -> None
     assert answer() == "Ada Quill"
     (tmp_path / "notes.txt").write_text("The boiler was last serviced by Tobias Renn.", "utf-8")
     assert answer() == "Tobias Renn"
+
+
+def test_both_distributions_have_one_version() -> None:
+    training = tomli.loads((ROOT / "plugins/lab/train/pyproject.toml").read_text("utf-8"))["project"]
+    assert (training["version"], training["dependencies"][0]) == (__version__, f"robust-qa=={__version__}")
