@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import PurePath
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Raw
@@ -67,7 +68,7 @@ def rendered(lines: Callable[[], Iterable[bytes]], form: str, delimiter: str = "
             yield line.decode()
 
 
-def write_workbook(path: Path, lines: Callable[[], Iterable[bytes]]) -> None:
+def write_workbook(file: BinaryIO, lines: Callable[[], Iterable[bytes]]) -> None:
     """Write the rows of JSON lines as an xlsx workbook with the columns of CSV. Cuts long cells at Excel's limit."""
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
@@ -84,7 +85,7 @@ def write_workbook(path: Path, lines: Callable[[], Iterable[bytes]]) -> None:
                 cell.data_type = "s"  # never a formula
             row.append(cell)
         sheet.append(row)
-    book.save(path)
+    book.save(file)
 
 
 def _number(text: str) -> float | None:

@@ -127,6 +127,8 @@ class BatchJob:
         decoded = msgspec.json.decode(state, type=State)
         how = {"resume": self.resume, "retry": self.retry, "force": self.force}
         output = OutFile(Path(self.out), decoded, **how, delimiter=self._delimiter)
+        if output.lost:
+            self.say(f"the settings of the run that wrote {self.out} are lost; its rows stay if their questions match")
         try:
             try:
                 yield output

@@ -15,6 +15,7 @@ from typing import Annotated, BinaryIO
 import msgspec
 from msgspec import Meta, Raw
 
+from ..config.files import atomic_write
 from ..errors import BusyError, InputError, RqaError
 from ..sanitize import printable_json
 from .formats import format_of, rendered, write_workbook
@@ -52,6 +53,7 @@ class OutFile:
     A name with another ending than .jsonl gets its rows from a file of JSON lines beside it, when the run ends.
 
     `failed` is the number of rows in it with an error. `unreadable` counts those whose input was not a valid row.
+    `lost`: the state of the run that wrote the rows is missing or damaged. Then the rows are compared with the input.
     Finished rows stay in the file after a crash. An incomplete last line is removed and its row runs again.
     """
 
@@ -78,11 +80,13 @@ class OutFile:
             _check_unchanged(self._out, self.path)
         self.failed = 0
         self.unreadable = 0
-        self._hashes = array("I")  # of each row's question, by row number; 0: the file lacks the row
+        self.lost = False
+        self._state = state
         self._compare = state.input is None  # a stream has no digest, so compare its rows
+        self._hashes = array("I")  # of each row's question, by row number; 0: the file lacks the row
         self._descriptor = _open(self.path)
         try:
-            self._begin(state, resume=resume, retry=retry, force=force)
+            self._begin(resume=resume, retry=retry, force=force)
             if retry:
                 self._drop_failed()
             self._load_rows()
@@ -111,6 +115,9 @@ class OutFile:
             raise RqaError(
                 f"{self.path} was deleted while rqa was writing it.", hint="Its lines are lost. Run the batch again."
             )
+        if lines and self.lost:  # not earlier: a wrong input must not become that of the run
+            self._save()
+            self.lost = False
         for line in lines:
             _write(self._descriptor, line, str(self.path), hint=_LINES_KEPT)
 
@@ -127,20 +134,16 @@ class OutFile:
         """Write the rows in the format of the output, unless that is JSON lines. Replaces the file atomically."""
         if self.path == self._out:
             return
-        draft = self._out.with_name(f".{self._out.name}.draft")
         try:
-            if self._form == "xlsx":
-                write_workbook(draft, self._whole_lines)
-            else:
-                with draft.open("w", encoding="utf-8", newline="") as file:
-                    file.writelines(rendered(self._whole_lines, self._form, self._delimiter))
-            with draft.open("rb") as file:
-                os.fsync(file.fileno())
-            written = self.path.stat().st_mtime_ns
-            os.utime(draft, ns=(written, written))  # a later time shows that somebody changed the file
-            draft.replace(self._out)
+            with atomic_write(self._out) as file:
+                if self._form == "xlsx":
+                    write_workbook(file, self._whole_lines)
+                else:
+                    file.writelines(map(str.encode, rendered(self._whole_lines, self._form, self._delimiter)))
+                file.flush()
+                written = self.path.stat().st_mtime_ns
+                os.utime(file.fileno(), ns=(written, written))  # a later time shows that somebody changed the file
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise RqaError(
                 f"Cannot write {self._out}: {error.strerror}.",
                 hint=f"No row is lost: all are in {self.path}. Free some disk space and run again with --resume.",
@@ -161,17 +164,12 @@ class OutFile:
 
     def _rewrite(self, places: Sequence[int], ends: Sequence[int]) -> None:
         """Replace the file by one with the lines at `places`, in that order. The new file is locked too."""
-        draft = self.path.with_name(f".{self.path.name}.draft")
         try:
-            draft.unlink(missing_ok=True)
-            descriptor = _open(draft)
-            try:
-                self._copy(descriptor, places, ends)
-                draft.replace(self.path)
-            except BaseException:  # also on Ctrl-C: release the lock
-                os.close(descriptor)
-                draft.unlink(missing_ok=True)
-                raise
+            with atomic_write(self.path) as draft, self._read() as source:
+                for n in places:
+                    source.seek(ends[n])
+                    draft.write(source.read(ends[n + 1] - ends[n]))
+                descriptor = _open(Path(draft.name))
         except OSError as error:
             raise RqaError(
                 f"Cannot rewrite {self.path}: {error.strerror}.",
@@ -180,40 +178,37 @@ class OutFile:
         os.close(self._descriptor)
         self._descriptor = descriptor
 
-    def _copy(self, descriptor: int, places: Sequence[int], ends: Sequence[int]) -> None:
-        with self._read() as source, os.fdopen(descriptor, "wb", closefd=False) as target:
-            os.fchmod(descriptor, stat.S_IMODE(os.fstat(source.fileno()).st_mode))
-            for n in places:
-                source.seek(ends[n])
-                target.write(source.read(ends[n + 1] - ends[n]))
-            target.flush()
-            os.fsync(descriptor)
-
     def _read(self) -> BinaryIO:
         """The locked file, from its start."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         return os.fdopen(os.dup(self._descriptor), "rb")
 
-    def _begin(self, state: State, *, resume: bool, retry: bool, force: bool) -> None:
-        state_file = _state_file(self._out)
+    def _begin(self, *, resume: bool, retry: bool, force: bool) -> None:
         if os.fstat(self._descriptor).st_size == 0 or force:
-            draft = state_file.with_name(f"{state_file.name}.new")
-            state.save(draft)  # first: if this fails, the old rows are still there
-            try:
-                state_file.unlink(missing_ok=True)  # old rows must never get the state of a new run
-            except OSError as error:
-                draft.unlink()
-                raise InputError(f"Cannot write {state_file}: {error.strerror}.") from error
-            os.ftruncate(self._descriptor, 0)
-            draft.replace(state_file)
+            self._save(clear=True)
             return
         if not resume:
             raise InputError(
                 f"{self.path} already exists.", hint=f"Use `--resume` to continue the run that wrote it. {NEW_RUN}"
             )
-        check_continues(self._out, state, retry=retry)
-        if retry:
-            state.save(state_file)  # failed rows may now be answered by a retriever that was missing
+        self.lost = not check_continues(self._out, self._state, retry=retry)
+        self._compare |= self.lost
+        if retry and not self.lost:
+            self._save()  # failed rows may now be answered by a retriever that was missing
+
+    def _save(self, *, clear: bool = False) -> None:
+        """Write the state atomically. `clear` removes all rows once it is on disk, before it replaces their own."""
+        state_file = _state_file(self._out)
+        try:
+            with atomic_write(state_file, 0o600) as file:
+                file.write(msgspec.json.format(msgspec.json.encode(self._state), indent=2) + b"\n")
+                if clear:
+                    file.flush()
+                    os.fsync(file.fileno())
+                    os.ftruncate(self._descriptor, 0)
+                    os.fsync(self._descriptor)
+        except OSError as error:
+            raise InputError(f"Cannot write {state_file}: {error.strerror}.") from error
 
     def _load_rows(self) -> None:
         """Read which rows the file has."""
@@ -235,6 +230,8 @@ class OutFile:
             for number, line in enumerate(file, start=1):
                 start, end = end, end + len(line)
                 if not line.endswith(b"\n"):
+                    if self.lost and not start:
+                        raise InputError(f"{self.path} has no whole row of a batch.", hint=NEW_RUN)
                     os.ftruncate(self._descriptor, start)
                     return
                 try:
@@ -247,18 +244,15 @@ class OutFile:
                     ) from error
 
 
-def check_continues(path: Path, state: State, *, retry: bool = False) -> None:
-    """Raises InputError if the lines at `path` were written by a run with another `state`.
+def check_continues(path: Path, state: State, *, retry: bool = False) -> bool:
+    """Whether the state of the run that wrote the lines at `path` is known. `retry` as in `State.check_continues`.
 
-    `retry` as in `State.check_continues`.
+    Raises InputError if it is another one than `state`.
     """
-    try:
-        stored = State.load(_state_file(path))
-    except RecursionError as error:
-        raise _changed(f"{_state_file(path)} is nested too deeply.") from error
-    except InputError as error:
-        raise InputError(f"{path} cannot be continued: {error.message}", hint=NEW_RUN) from error
-    stored.check_continues(state, str(path), retry=retry)
+    stored = State.load(_state_file(path))
+    if stored is not None:
+        stored.check_continues(state, str(path), retry=retry)
+    return stored is not None
 
 
 def _check_unchanged(out: Path, rows: Path) -> None:

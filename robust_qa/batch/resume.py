@@ -17,7 +17,6 @@ from ..answering.toolbox import Toolbox
 from ..calls.limits import RESERVED
 from ..calls.pipeline import Pipeline
 from ..config import options as settings
-from ..config.files import write_private
 from ..config.layers import Config
 from ..config.redaction import scrubbed
 from ..config.values import Value
@@ -72,21 +71,14 @@ class State(msgspec.Struct, frozen=True):
         return cls(__version__.rpartition(".")[0], input_digest, described, options)
 
     @classmethod
-    def load(cls, path: Path) -> State:
-        """Read the state at `path`. Raises InputError if it is missing or invalid."""
+    def load(cls, path: Path) -> State | None:
+        """Read the state at `path`, None if it is missing or damaged. Raises InputError if it cannot be opened."""
         try:
             return msgspec.json.decode(path.read_bytes(), type=cls)
-        except FileNotFoundError as error:
-            raise InputError(f"Its state file {path.name} is missing.") from error
-        except (OSError, msgspec.DecodeError) as error:
-            raise InputError(f"Cannot read {path.name}: {error}.") from error
-
-    def save(self, path: Path) -> None:
-        """Write the state to `path` atomically. Raises InputError if that fails."""
-        try:
-            write_private(path, msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n")
+        except (FileNotFoundError, msgspec.DecodeError, RecursionError):
+            return None
         except OSError as error:
-            raise InputError(f"Cannot write {path}: {error.strerror}.") from error
+            raise InputError(f"Cannot read {path}: {error.strerror}.") from error
 
     def check_continues(self, now: State, what: str, *, retry: bool = False) -> None:
         """Raise InputError if `what`, which has answers with this state, cannot be continued by a run with `now`.

@@ -8,6 +8,7 @@ import click
 
 from ..config import environment, trust
 from ..config import layers as config
+from ..config.files import atomic_write
 from ..errors import InputError
 from .reference import as_toml, options_of, tables
 from .run import Run, pass_run
@@ -21,15 +22,10 @@ def command(run: Run, user: bool) -> None:
     path = environment.config_dir() / config.USER_FILE_NAME if user else Path.cwd() / config.FILE_NAME
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     starter = _starter(run).encode()
-    try:
-        with path.open("xb") as file:
-            file.write(starter)
-    except FileExistsError:
-        raise InputError(f"{path} already exists.", hint="Edit it, or rename it and run this command again.") from None
-    except OSError as error:  # a full disk
-        path.unlink(missing_ok=True)
-        error.filename = str(path)
-        raise
+    if path.exists():
+        raise InputError(f"{path} already exists.", hint="Edit it, or rename it and run this command again.")
+    with atomic_write(path) as file:
+        file.write(starter)
     if not user:
         trust.trust(path, starter)
     click.echo(f"Wrote {path}. After each change: rqa config check{'' if user else ', rqa config trust'}", err=True)

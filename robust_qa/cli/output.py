@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..config.files import atomic_write
 from ..encoding import as_json
 from ..errors import Exit, InputError
 from ..sanitize import printable, printable_json, single_line
@@ -53,27 +55,21 @@ def print_to(out: Path | None) -> None:
 
 @contextmanager
 def _printed_to(out: Path) -> Iterator[None]:
-    target = out.resolve()
-    regular = target.is_file() or not target.exists()  # else a device or a pipe
-    path = target.with_name(f".{target.name}.part") if regular else target
+    exit_code = None
     try:
-        with path.open("w", encoding="utf-8", errors="replace") as file, redirect_stdout(file):
-            exit_code = None
+        regular = out.is_file() or not out.exists()  # else a device or a pipe
+        binary = atomic_write(out) if regular else out.open("wb")
+        with binary as file, TextIOWrapper(file, "utf-8", "replace") as text, redirect_stdout(text):
             try:
                 yield
             except click.exceptions.Exit as error:  # raised after everything is printed
                 exit_code = error
-        if regular:
-            path.replace(target)
-        if exit_code:
-            raise exit_code
     except OSError as error:
-        if isinstance(error, BrokenPipeError) or error.filename not in (None, str(path)):
+        if isinstance(error, BrokenPipeError) or error.filename not in (None, str(out)):
             raise
         raise InputError(f"Cannot write {out}: {error.strerror}.") from error
-    finally:
-        if regular:
-            path.unlink(missing_ok=True)
+    if exit_code:
+        raise exit_code
 
 
 def print_rows(lines: Sequence[bytes], out: Path | None) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError, InputError, MissingError
 from . import environment
-from .files import locked, write_private
+from .files import atomic_write, locked
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
@@ -196,7 +196,10 @@ def stored_keys() -> dict[str, Key]:
         return {name: Key(name, str(row["secret"]), row.get("host")) for name, row in rows.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Not chained, because the cause contains the file's text.
-        raise ConfigError(f"The key file {path} is damaged.", hint="Delete it and store the keys again.") from None
+        raise ConfigError(
+            f"The key file {path} is damaged, so no key in it can be used.",
+            hint="Delete it, and store your keys again with `rqa keys set NAME --host HOST`.",
+        ) from None
 
 
 def without_keys(encoded: str) -> str:
@@ -246,4 +249,5 @@ def _write(keys: dict[str, Key]) -> None:
     import json
 
     rows = {key.name: {"secret": key._secret, "host": key.host} for key in keys.values()}
-    write_private(key_file(), json.dumps(rows, indent=2, sort_keys=True) + "\n")
+    with atomic_write(key_file(), 0o600) as file:
+        file.write(json.dumps(rows, indent=2, sort_keys=True).encode() + b"\n")

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from ..errors import ConfigError
 from . import environment, redaction
-from .files import locked, write_private
+from .files import atomic_write, locked
 from .keys import is_loopback, origin
 from .values import Layer, Table, Value, absolute
 
@@ -147,10 +147,11 @@ def _digest(content: bytes) -> str:
 def _load() -> dict[str, str]:
     try:
         loaded = json.loads(_file().read_text("utf-8"))
-    except (OSError, ValueError):
+    except (FileNotFoundError, ValueError):
         loaded = None
     return loaded if isinstance(loaded, dict) else {}
 
 
 def _store(known: dict[str, str]) -> None:
-    write_private(_file(), json.dumps(known, indent=2, sort_keys=True) + "\n")
+    with atomic_write(_file(), 0o600) as file:
+        file.write(json.dumps(known, indent=2, sort_keys=True).encode() + b"\n")

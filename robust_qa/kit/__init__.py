@@ -6,6 +6,7 @@ Nothing here is needed to write a plugin. It is what the built-in strategies sha
 from __future__ import annotations
 
 from ..config.environment import cache_dir, cores, data_dir
+from ..config.files import atomic_write, put_in_place
 from ..config.installation import install_hint
 from ..config.keys import is_loopback
 from ..expressions import parse_expression
@@ -77,6 +78,7 @@ __all__ = [
     "answer_line",
     "arrange",
     "ask_each",
+    "atomic_write",
     "between",
     "cache_dir",
     "cite",
@@ -121,6 +123,7 @@ __all__ = [
     "parse_objects",
     "printable",
     "prose_preview",
+    "put_in_place",
     "quantities",
     "quote_windows",
     "read_body",

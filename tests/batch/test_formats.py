@@ -65,7 +65,8 @@ def test_the_name_of_a_file_asks_for_a_format() -> None:
 def test_a_workbook_has_numbers_and_text_but_no_formulas(tmp_path: Path) -> None:
     failed = parse_row(b'{"question": "Why?"}', 3).failed(RqaError("No."))
     lines = [answered(b'{"n": 1.5, "question": "=1+1\\u0007", "long": "%s"}' % (b"x" * 40_000), "a.md"), failed]
-    write_workbook(tmp_path / "a.xlsx", lambda: lines)
+    with (tmp_path / "a.xlsx").open("wb") as file:
+        write_workbook(file, lambda: lines)
     header, first, second = openpyxl.load_workbook(tmp_path / "a.xlsx").active.values
     row = dict(zip(header, first, strict=True))
     assert (row["n"], row["question"], row["answer"], row["confidence"]) == (1.5, "=1+1", "Ada", 0.5)

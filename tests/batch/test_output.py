@@ -63,11 +63,13 @@ def test_a_file_with_rows_is_not_replaced_without_force(path: Path) -> None:
 
 def test_force_keeps_the_old_rows_if_the_state_cannot_be_written(path: Path) -> None:
     begun(path, line(1))
-    state = path.with_name("out.jsonl.state.json")
-    state.unlink()
-    state.mkdir()
-    with pytest.raises(InputError, match="Cannot write"):
-        OutFile(path, STATE, force=True)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(InputError, match=r"Cannot write .*: File too large"):
+            OutFile(path, STATE, force=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == line(1)
     assert sorted(one.name for one in path.parent.iterdir()) == ["out.jsonl", "out.jsonl.state.json"]
 
@@ -98,10 +100,13 @@ def test_a_file_of_another_kind_is_not_changed(path: Path) -> None:
     assert path.read_bytes() == b"my notes\n" + line(1)
 
 
-def test_without_its_state_a_file_is_not_continued(path: Path) -> None:
-    path.write_bytes(line(1))
-    with pytest.raises(InputError, match=r"Its state file out\.jsonl\.state\.json is missing"):
+@pytest.mark.parametrize("content", [b"my notes", b"my notes\n", line(1).rstrip(), bytes(99)])
+def test_a_file_without_state_and_rows_of_a_batch_is_not_changed(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"no whole row of a batch|was not written by a batch"):
         resumed(path)
+    assert path.read_bytes() == content
+    assert list(path.parent.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(

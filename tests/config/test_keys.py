@@ -45,9 +45,9 @@ def test_only_the_owner_can_read_the_file_from_the_start(key_file: Path, monkeyp
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    files.write_private(tmp_path / "x", "old")
-    with pytest.raises(UnicodeEncodeError):
-        files.write_private(tmp_path / "x", "new\ud800")
+    (tmp_path / "x").write_text("old")
+    with pytest.raises(UnicodeEncodeError), files.atomic_write(tmp_path / "x") as file:
+        file.writelines(map(str.encode, ["new", "\ud800"]))
     assert (tmp_path / "x").read_text() == "old" and list(tmp_path.iterdir()) == [tmp_path / "x"]
 
 
@@ -65,10 +65,14 @@ def test_a_key_file_that_others_can_read_is_refused(mode: int, key_file: Path) -
     "content", [b"", b"[]", b"\xff\xfe", b'{"a": 5}', b'{"a": {"host": "x"}}', b'["sk-hunter2', b"[" * 9999]
 )
 def test_a_damaged_key_file_is_an_error_without_its_content(content: bytes, key_file: Path) -> None:
-    files.write_private(key_file, "")
+    secrets.store(Key("openai", SECRET))
     key_file.write_bytes(content)
     with pytest.raises(ConfigError, match="is damaged") as caught:
         secrets.stored_keys()
+    assert "rqa keys set NAME --host HOST" in caught.value.hint
+    with pytest.raises(ConfigError, match="is damaged"):
+        secrets.store(Key("other", SECRET))
+    assert key_file.read_bytes() == content  # what can be read in it is not lost
     assert caught.value.__suppress_context__ and caught.value.__cause__ is None  # what json raises holds the text
 
 

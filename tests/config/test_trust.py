@@ -312,7 +312,7 @@ def test_trust_can_be_undone(file: Path) -> None:
     assert not trust.is_trusted(file, b"k = 1")
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b"null", b'{"x": 1}'])
+@pytest.mark.parametrize("content", [b"", bytes(99), b"[]", b"{", b"\xff", b"null", b'{"x": 1}'])
 def test_a_damaged_trust_file_trusts_nothing_and_is_replaced(file: Path, content: bytes) -> None:
     trusted = Path(os.environ["RQA_CONFIG_DIR"], "trusted.json")
     trusted.parent.mkdir()

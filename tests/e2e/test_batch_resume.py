@@ -81,7 +81,6 @@ def run(tmp_path: Path) -> Run:
     [
         ("out.jsonl", '{"row": 3000000000, "question": "q1"}\n'),
         ("out.jsonl", f'{{"row": 1, "question": {NESTED}}}\n'),
-        ("out.jsonl.state.json", f'{{"rqa": "0.1", "input": null, "plan": {{}}, "configuration": {NESTED}}}'),
     ],
 )
 def test_an_output_that_was_changed_is_refused_in_little_memory(run: Run, file: str, content: str) -> None:
@@ -95,6 +94,38 @@ def test_an_output_that_was_changed_is_refused_in_little_memory(run: Run, file: 
     assert run.out.read_bytes() == before
     assert run.finish("--force")[0] == 0
     assert len(run.rows) == 2
+
+
+@pytest.mark.parametrize("state", [b"", bytes(600), b'{"rqa": "0.', NESTED.encode(), None])
+def test_rows_are_kept_if_a_power_cut_emptied_the_state(run: Run, state: bytes | None) -> None:
+    run.write("q1", "q2", "q3")
+    run.finish()
+    run.out.write_bytes(b"".join(run.out.read_bytes().splitlines(keepends=True)[:2]))
+    file = run.folder / "out.jsonl.state.json"
+    if state is None:
+        file.unlink()
+    else:
+        file.write_bytes(state)
+    code, err = run.finish("--resume")
+    assert code == 0 and err.count("the settings of the run that wrote out.jsonl are lost") == 1, err
+    assert run.asked == {"q1": 1, "q2": 1, "q3": 2}
+    assert [row["row"] for row in run.rows] == [1, 2, 3]
+    code, err = run.finish("--resume")
+    assert code == 0 and "3 were done before" in err and "lost" not in err
+
+
+def test_rows_of_another_input_are_refused_although_the_state_is_lost(run: Run) -> None:
+    run.write("q1", "q2")
+    run.finish()
+    (run.folder / "out.jsonl.state.json").unlink()
+    before = run.out.read_bytes()
+    run.write("q9", "q2", "q3")
+    code, err = run.finish("--resume")
+    assert code == 2 and "Row 1 of the input is not the row that" in err
+    assert run.out.read_bytes() == before
+    run.write("q1", "q2", "q3")
+    assert run.finish("--resume")[0] == 0
+    assert [row["question"] for row in run.rows] == ["q1", "q2", "q3"]
 
 
 def limit_memory() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from robust_qa import InputError
+from robust_qa.kit import atomic_write
 
 
 class _Entry(msgspec.Struct, omit_defaults=True):
@@ -66,8 +67,10 @@ class Journal:
     def _open(self) -> int:
         if self._descriptor is None:
             try:
-                flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (os.O_TRUNC if self._forget else 0)
-                self._descriptor = os.open(self.path, flags, 0o600)
+                if self._forget or not self.path.exists():
+                    with atomic_write(self.path, 0o600):
+                        pass  # empty, and its name is on disk
+                self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
                 content = self.path.read_bytes()
                 if content and not content.endswith(b"\n"):  # killed while it wrote
                     os.write(self._descriptor, b"\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import msgspec
 
 from robust_qa import BusyError, InputError, RqaError
+from robust_qa.kit import atomic_write
 
 from .rows import filesystem
 
@@ -207,12 +207,8 @@ class Shards:
                 self._fs.pipe_file(path, content)
                 return
             Path(self._folder).mkdir(parents=True, exist_ok=True)
-            draft = Path(self._folder, f".{name}.draft")
-            with draft.open("wb") as file:
+            with atomic_write(Path(path)) as file:
                 file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
         except OSError as error:
             raise RqaError(
                 f"Cannot write {path}: {error.strerror or error}.",

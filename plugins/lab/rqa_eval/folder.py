@@ -23,6 +23,7 @@ from urllib.parse import quote
 import msgspec
 
 from robust_qa import BusyError, InputError, RqaError
+from robust_qa.kit import atomic_write
 
 FORMAT = 1
 _SCORES = ("metrics.json", "scores.jsonl")
@@ -135,15 +136,8 @@ class Folder:
         path = self.path / name
         try:
             (self.path / "answers").mkdir(parents=True, exist_ok=True)
-            draft = path.with_name(f".{name}.draft")
-            try:
-                with draft.open("w", encoding="utf-8", errors="replace") as file:
-                    file.writelines(lines)
-                    file.flush()
-                    os.fsync(file.fileno())
-                draft.replace(path)
-            finally:
-                draft.unlink(missing_ok=True)
+            with atomic_write(path) as file:
+                file.writelines(line.encode("utf-8", "replace") for line in lines)
         except OSError as error:
             raise RqaError(f"Cannot write {path}: {error.strerror}.") from error
 

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from robust_qa import BusyError, MissingError, RefusedError, ReplyError, RqaError, UnavailableError
-from robust_qa.kit import Refusal, install_hint, printable
+from robust_qa.kit import Refusal, install_hint, printable, put_in_place
 
 from .gguf_files import parts
 from .library import Spec, choose
@@ -122,7 +122,7 @@ def _download(url: str, file: RemoteFile, path: Path, say: Callable[[str], None]
         http_get(url, target, resume_size=done, headers=hub.utils.build_hf_headers(), expected_size=file.size)
         target.flush()
         _verify(partial, file)
-        partial.replace(path)
+        put_in_place(partial, path)
 
 
 def _verify(partial: Path, file: RemoteFile) -> None:

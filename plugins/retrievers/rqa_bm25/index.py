@@ -34,12 +34,12 @@ import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 from robust_qa.documents import MARKER, FileReader, FileTable, tidy
-from robust_qa.kit import with_title
+from robust_qa.kit import atomic_write, with_title
 from rqa_bm25.analysis import LANGUAGES, analysed
 from rqa_bm25.copies import without_copies
 
 FORMAT = 8
-_DRAFT = "rqa-index.json.new"
+_DRAFT = f".{MARKER}.new"  # of `atomic_write`
 _LOCK = "lock"
 _TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
 _META = "meta.json"
@@ -253,8 +253,8 @@ class Index:
         return commit
 
     def _open(self, name: str) -> _Generation:
-        if self.language() is None:
-            raise self._missing()
+        if not (language := self.language()):
+            raise self._missing() if language is None else self._failed("Opening", f"{MARKER} is damaged")
         with self.guarded("Opening"), _openable(self.folder / "tantivy") as folder:
             index = tantivy.Index.open(str(folder))
             index.config_reader("manual")  # no watcher thread: every search checks meta.json
@@ -265,7 +265,10 @@ class Index:
     # -- the folder
 
     def language(self) -> str | None:
-        """Return the language of the index, None if there is no index. Raises ConfigError for another folder."""
+        """Return the language of the index, None if there is no index, "" if its marker is damaged.
+
+        Raises ConfigError for another folder.
+        """
         try:
             marker = json.loads((self.folder / MARKER).read_bytes())
             if marker["format"] != FORMAT:
@@ -273,9 +276,7 @@ class Index:
                     f"The index at {self.folder} has format {marker['format']}; this version of rqa needs {FORMAT}.",
                     hint="Remove the folder and run `rqa index PATH...` again, or use another folder.",
                 )
-            if marker["language"] not in ("auto", *LANGUAGES):
-                raise ValueError(f"{MARKER} has no known language")
-            return str(marker["language"])
+            return str(marker["language"]) if marker["language"] in ("auto", *LANGUAGES) else ""
         except FileNotFoundError:
             if self.folder.is_dir() and any(entry.name not in (_LOCK, _DRAFT) for entry in self.folder.iterdir()):
                 raise ConfigError(
@@ -283,8 +284,10 @@ class Index:
                     hint="Set `index` to a new or empty folder.",
                 ) from None
             return None
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except OSError as error:
             raise self._failed("Opening", error) from error
+        except (ValueError, TypeError, KeyError):
+            return ""
 
     @contextmanager
     def writing(self, language: str, *, checked: bool = True) -> Iterator[tuple[tantivy.Index, Damage | None]]:
@@ -293,12 +296,14 @@ class Index:
         With `checked`, compares all its files with their checksums, and yields an empty index with the damage if one
         is damaged.
         """
-        self.language()  # raises ConfigError before anything is written to a foreign folder
+        # Raises ConfigError before anything is written to a foreign folder.
+        if self.language() == "" and not checked:
+            raise self._failed("Opening", f"{MARKER} is damaged")
         with self.locked():
-            self._make(language)
             damage = self._damage() if checked else None
             if damage:
                 shutil.rmtree(self.folder / "tantivy")
+            self._make(language)
             with self.guarded("Opening"):
                 (self.folder / "tantivy").mkdir(exist_ok=True)
                 index = tantivy.Index(schema(), str(self.folder / "tantivy"))
@@ -329,11 +334,9 @@ class Index:
 
     def _make(self, language: str) -> None:
         existing = self.language()
-        if existing is None:  # the marker first: a folder without one is foreign
-            draft = self.folder / _DRAFT
-            with self.guarded("Writing"):
-                draft.write_text(json.dumps({"format": FORMAT, "language": language}) + "\n")
-                draft.replace(self.folder / MARKER)
+        if not existing:  # the marker first: a folder without one is foreign
+            with self.guarded("Writing"), atomic_write(self.folder / MARKER) as file:
+                file.write(json.dumps({"format": FORMAT, "language": language}).encode() + b"\n")
         elif existing != language:
             raise ConfigError(
                 f"The index at {self.folder} has the language {existing!r}, not {language!r}.",
@@ -347,7 +350,8 @@ class Index:
             segments = json.loads((folder / _META).read_bytes())["segments"]
             names = [segment["segment_id"].replace("-", "") for segment in segments]
             files = [file for name in names for file in folder.glob(f"{name}.*")]
-            damaged = [file.name for file in files if not _is_sound(file)]
+            damaged = [MARKER] if self.language() == "" else []
+            damaged += [file.name for file in files if not _is_sound(file)]
             engine = tantivy.Index.open(str(folder))
         except FileNotFoundError:  # it is new
             return None
@@ -390,7 +394,7 @@ class Index:
                 raise
             raise self._failed(action, error) from error
 
-    def _failed(self, action: str, error: BaseException) -> RqaError:
+    def _failed(self, action: str, error: BaseException | str) -> RqaError:
         hint = "Run `rqa index PATH...`, which builds a damaged index again. If that fails, remove the folder first."
         if action == "Writing":
             hint = "Nothing is lost. Check that the disk is not full and is writable, then run `rqa index` again."

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_qa.kit import atomic_write
+
 FILE = "vectors"
 _HEADER = 256  # bytes
 _BLOCK = 1 << 10  # records in one step of a scan, which fit into the cache of a core as floats
@@ -119,15 +121,13 @@ class Vectors:
             self._replace(header, records)
         else:
             with self._path.open("r+b") as file:
+                os.fsync(file.fileno())  # the records first, so that the header never names lost ones
                 file.write(_encoded(header))
 
     def _replace(self, header: Header, records: NDArray[Any]) -> None:
-        draft = self._path.with_name(f"{FILE}.new")
-        with draft.open("wb") as file:
-            os.fchmod(file.fileno(), 0o600)
+        with atomic_write(self._path, 0o600) as file:
             file.write(_encoded(header))
             file.write(records.tobytes())
-        draft.replace(self._path)
         self.header = header
 
 

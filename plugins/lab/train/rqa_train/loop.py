@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from robust_qa import InputError, RqaError
+from robust_qa.kit import atomic_write
 
 STATE, BEST = "checkpoint.pt", "model.pt"  # in the run's folder: the state for resuming, and the best weights
 
@@ -162,9 +163,8 @@ def _schedule(step: int, total: int, warmup: float) -> float:
 
 def _save(path: Path, content: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    torch.save(content, part)
-    part.replace(path)  # atomic: an interruption leaves the old file
+    with atomic_write(path) as file:  # an interruption leaves the old file
+        torch.save(content, file)
 
 
 def _load(path: Path, where: str) -> Any:

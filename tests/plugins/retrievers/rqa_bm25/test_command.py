@@ -301,6 +301,29 @@ def test_a_damaged_index_is_built_again(suffix: str, rqa: Rqa, club: Path, tmp_p
     assert rqa("ask", "--short", FEE).out == "20 crowns\n"
 
 
+@pytest.mark.parametrize("left", [b"", bytes(40), b'{"format"', b"[]"])
+def test_an_index_without_a_readable_marker_is_built_again(left: bytes, rqa: Rqa, club: Path, tmp_path: Path) -> None:
+    (tmp_path / "pet.md").write_text("The cat of the club is called Yeti.")
+    rqa("index", tmp_path / "pet.md")
+    index = Path(os.environ["RQA_DATA_DIR"], "index", "default")
+    (index / "rqa-index.json").write_bytes(left)
+    for command in (["ask", FEE], ["index"], ["index", "--remove", club]):
+        ended = rqa(*command)
+        assert ended.code == 1 and "rqa-index.json is damaged" in ended.err and "Run `rqa index PATH...`" in ended.err
+    ended = rqa("index", club)
+    assert ended.code == 0 and "3 added" in ended.err
+    assert ended.err.count("it was damaged (rqa-index.json), so it is built again") == 1
+    assert "2 unchanged" in rqa("index", club).err
+    assert rqa("ask", "--short", FEE).out == "20 crowns\n"
+
+
+def test_a_folder_of_documents_is_indexed_again_if_its_marker_is_damaged(rqa: Rqa, club: Path) -> None:
+    assert rqa("ask", "--short", "-d", club, FEE).out == "20 crowns\n"
+    (marker,) = Path(os.environ["RQA_CACHE_DIR"], "docs").rglob("rqa-index.json")
+    marker.write_bytes(bytes(40))
+    assert rqa("ask", "--short", "-d", club, FEE).out == "20 crowns\n"
+
+
 def test_damaged_vectors_are_computed_again(rqa: Rqa, club: Path) -> None:
     vectors = Path(os.environ["RQA_DATA_DIR"], "index", "default", "vectors")
     whole = vectors.read_bytes()
