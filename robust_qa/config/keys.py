@@ -230,8 +230,6 @@ def store(key: Key) -> None:
 
 def remove(name: str) -> bool:
     """Remove a key from the key file. Return False if it is not there."""
-    if name not in stored_keys():
-        return False
     with locked(key_file()):
         keys = stored_keys()
         found = keys.pop(name, None) is not None

@@ -120,12 +120,9 @@ def trust(path: Path, content: bytes) -> None:
 
 def distrust(path: Path) -> bool:
     """Stop trusting the file at `path`. Return False if it was not trusted."""
-    name = _name(path)
-    if name not in _load():
-        return False
     with locked(_file()):
         known = _load()
-        found = known.pop(name, None) is not None
+        found = known.pop(_name(path), None) is not None
         if found:
             _store(known)
     return found

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LAYOUTS = (
-    "jsonl", "ctxs", "squad", "hotpotqa", "nq-open", "triviaqa", "popqa", "promptfoo", "xlsx",
+    "jsonl", "ctxs", "squad", "hotpotqa", "ramdocs", "triviaqa", "promptfoo", "xlsx",
     "asqa", "bioasq", "rgb", "arc", "pubhealth", "kilt", "beir",
 )  # fmt: skip
 _RATES_OF_ALL = (0.2, 0.4, 0.6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,31 +12,24 @@ import msgspec
 from robust_qa import InputError
 from robust_qa.batch import check_rows, input_rows, is_table, portable, read_lines, table_fields
 
-from .items import Malformed
+from .items import Malformed, gold_column
 
 Entry = tuple[int, str, Callable[[], Any]]  # number from 1, location, function that returns the row or raises Malformed
 
 HINT = "Set the layout with --format, or see rqa-eval(1) for the format of a row."
-_QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
 _decode = msgspec.json.Decoder().decode
 
 
-def loads(text: bytes, name: str = "it") -> Any:
+def loads(text: bytes) -> Any:
     """Parse JSON. Also accepts NaN and lone surrogates, which Python's json module writes."""
-    decoded(text)
     try:
+        text.decode()
         try:
             return _decode(text)
         except msgspec.DecodeError:
             return _decode(portable(text))
     except msgspec.DecodeError as error:
-        raise Malformed(f"{name} is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from error
-
-
-def decoded(text: bytes) -> str:
-    """Return the text. Raises Malformed unless it is UTF-8."""
-    try:
-        return text.decode()
+        raise Malformed(f"it is not JSON: {str(error).removeprefix('JSON is malformed: ')}") from error
     except UnicodeDecodeError as error:
         raise Malformed(f"it is not UTF-8 text: {error.reason} at byte {error.start + 1}") from error
 
@@ -82,8 +74,9 @@ def table_rows(path: Path) -> Iterator[Entry]:
 
 def with_alternatives(row: dict[str, Any]) -> dict[str, Any]:
     """Return the row of a table with the answers that `|` separates in its cell as a list."""
-    if isinstance(answers := row.get("answers"), str):
-        row["answers"] = [answer.strip() for answer in answers.split("|") if answer.strip()]
+    column = gold_column(row)
+    if isinstance(answers := row.get(column), str):
+        row[column] = [answer.strip() for answer in answers.split("|") if answer.strip()]
     return row
 
 
@@ -138,9 +131,3 @@ def convert(row: Callable[[], Any], change: Callable[[Any], dict[str, Any]]) -> 
 def same(row: Any) -> Any:
     """Return the row as it is."""
     return row
-
-
-def cells(line: str) -> list[str]:
-    """Return the cells of a line with tabs, without their quotes."""
-    found = line.rstrip("\r\n").split("\t")
-    return [quoted[1].replace('""', '"') if (quoted := _QUOTED.fullmatch(cell)) else cell for cell in found]

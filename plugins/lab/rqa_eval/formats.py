@@ -87,11 +87,11 @@ def _table_layout(path: Path, header: bytes) -> str:
     if path.suffix == ".xlsx":
         return "xlsx"
     columns = set(header.split(b"\t"))
-    if {b"question", b"possible_answers"} <= columns:
-        return "popqa"
     if {b"claim", b"label"} <= columns:
         return "pubhealth"
-    return "csv" if not header.startswith((b"{", b"[")) and begins_table(path) else ""
+    if header.startswith((b"{", b"[")) or not begins_table(path):
+        return ""
+    return "promptfoo" if b"__expected" in header else "csv"
 
 
 # The first layout whose fields are all in the row wins.
@@ -107,9 +107,8 @@ _SIGNS: tuple[tuple[str, set[str]], ...] = (
     ("rgb", {"query", "positive", "negative"}),
     ("jsonl", {"question", "answers", "passages"}),
     ("ctxs", {"question", "ctxs"}),
+    ("ramdocs", {"documents", "gold_answers"}),
     ("arc", {"question", "answerKey"}),
-    ("jsonl", {"question", "answers"}),
-    ("nq-open", {"question", "answer"}),
     ("jsonl", {"question"}),
     ("kilt", {"input"}),
     ("beir", {"_id", "text"}),
@@ -122,11 +121,10 @@ LAYOUTS: Mapping[str, Callable[[Path], Iterator[Entry]]] = {
     "ctxs": public_sets.ctxs,
     "squad": public_sets.of_other_tool,
     "hotpotqa": public_sets.of_other_tool,
-    "promptfoo": public_sets.of_other_tool,
+    "promptfoo": public_sets.promptfoo,
     "xlsx": public_sets.of_other_tool,
-    "nq-open": public_sets.nq_open,
+    "ramdocs": public_sets.ramdocs,
     "triviaqa": public_sets.triviaqa,
-    "popqa": public_sets.popqa,
     "asqa": public_sets.asqa,
     "bioasq": public_sets.bioasq,
     "rgb": public_sets.rgb,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -17,6 +18,9 @@ Passage = dict[str, Any]  # text, and optionally id, title, source and score
 
 POOLS = ("negative_passages", "poisoned_passages", "counterfactual_passages")
 _OWN = frozenset({"id", "question", "answers", "passages", "fake_answer", "relevant", *POOLS})
+# Names of the gold answers, the first that a row has counts. `answer` is last: in files of ragas a model wrote it.
+_GOLD = """answers ground_truths ground_truth golden_answers gold_answers possible_answers gold reference
+expected_answers expected_answer expected answer""".split()
 
 
 class Malformed(ValueError):
@@ -28,7 +32,7 @@ class Item:
     """A row of a set.
 
     `number`: its line or entry in the file, from 1.
-    `gold`: the facts of a right answer, each with its alternatives.
+    `gold`: the facts of a right answer, each with its alternatives. `gold_column`: the field with them.
     `unanswerable`: the set has an empty list of answers, so the right answer is none.
     `passages`: the passages to answer from, possibly retrieved; `own_passages` are always those of the set.
     `pools`: negative, poisoned and counterfactual passages.
@@ -49,6 +53,13 @@ class Item:
     fake_source: str = ""
     own_passages: Sequence[Passage] = ()
     unanswerable: bool = False
+    gold_column: str = ""
+
+
+def gold_column(names: Iterable[str]) -> str:
+    """Return the name that holds the gold answers, "" if there is none. Case, spaces and hyphens do not matter."""
+    known = {re.sub(r"[\s-]+", "_", name.strip()).lower(): name for name in names}
+    return next((known[name] for name in _GOLD if name in known), "")
 
 
 def item(number: int, row: Any) -> Item:
@@ -62,37 +73,42 @@ def item(number: int, row: Any) -> Item:
     if not column:
         fields = " ".join(", ".join(list(row)[:8]).split())  # on one line
         raise Malformed(f"it has no `question`; its fields are {fields or 'none'}")
-    if column == "user_input":  # ragas has other names for these, too
-        row = {"answers": row.get("reference"), "passages": row.get("retrieved_contexts"), **row}
-    given = row.get("passages")
+    if column == "user_input":  # a file of ragas
+        row = {"passages": row.get("retrieved_contexts"), **row}
+    given, gold = row.get("passages"), gold_column(row)
     passages = None if given is None else _passages(given, "passages")
     return Item(
         number,
         _text(row[column], column),
         "" if row.get("id") is None else str(row["id"]),
-        _gold(row.get("answers")),
+        _gold(row.get(gold), gold),
         passages,
         _text(row["fake_answer"], "fake_answer") if row.get("fake_answer") is not None else "",
         _ids(row.get("relevant"), "relevant"),
         {name: _passages(row[name], name) for name in POOLS if row.get(name) is not None},
-        {name: value for name, value in row.items() if name not in _OWN and name != column},
+        {name: value for name, value in row.items() if name not in (*_OWN, column, gold)},
         own_passages=passages or (),
-        unanswerable=row.get("answers") == [],
+        unanswerable=row.get(gold) == [],
+        gold_column=gold,
     )
 
 
-def _gold(answers: Any) -> list[list[str]]:
+def _gold(answers: Any, name: str) -> list[list[str]]:
     if answers is None:
         return []
+    if isinstance(answers, dict):  # as in TriviaQA: the answer and its aliases
+        found = {key.lower(): value for key, value in answers.items()}
+        aliases = found.get("aliases") or []
+        answers = [found.get("value"), *(aliases if isinstance(aliases, list) else [None])]
     if isinstance(answers, str) and answers.startswith(('["', "['")):  # a list in a cell, as in PopQA
         try:
             answers = json.loads(portable(answers.encode()))
         except ValueError as error:
-            raise Malformed("`answers` is text that looks like a list but is not JSON") from error
+            raise Malformed(f"`{name}` is text that looks like a list but is not JSON") from error
     given = answers if isinstance(answers, list) else [answers]
     texts = chain.from_iterable(one if isinstance(one, list) else [one] for one in given)
     if not all(isinstance(text, str | int | float) and not isinstance(text, bool) for text in texts):
-        raise Malformed("`answers` must be a list of strings, or of lists of strings")
+        raise Malformed(f"`{name}` must be a list of strings, or of lists of strings")
     return gold_facts(given)
 
 

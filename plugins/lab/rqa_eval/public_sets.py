@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +15,19 @@ from robust_qa.batch import converted as rows_of
 from .entries import (
     HINT,
     Entry,
-    cells,
     converted,
-    decoded,
     json_lines,
     json_rows,
     load_json,
     load_object,
-    loads,
     numbered,
     same,
+    table_rows,
     with_alternatives,
 )
 from .items import Malformed
 
-
-def nq_open(path: Path) -> Iterator[Entry]:
-    """Natural Questions as published for open-domain question answering."""
-    return converted(json_lines(path), lambda row: {**row, "answers": row["answer"]})
+_ASSERTION = re.compile(r"[a-z-]+(\([\d.]+\))?:")  # of promptfoo, such as "llm-rubric: ..."
 
 
 def kilt(path: Path) -> Iterator[Entry]:
@@ -46,48 +41,35 @@ def kilt(path: Path) -> Iterator[Entry]:
 
 
 def of_other_tool(path: Path) -> Iterator[Entry]:
-    """SQuAD, HotpotQA, tests of promptfoo, or a workbook, as `rqa batch` reads them."""
+    """SQuAD, HotpotQA, or a workbook, as `rqa batch` reads them."""
     found = rows_of(path)
     if found is None:
         raise InputError(f"{path} is not a set of this format.", hint=HINT)
     return numbered(map(with_alternatives, found.rows))
 
 
-def triviaqa(path: Path) -> Iterator[Entry]:
-    """TriviaQA, with answer aliases."""
+def promptfoo(path: Path) -> Iterator[Entry]:
+    """Tests of promptfoo: JSON as `rqa batch` reads it, or a table whose `__expected` states the answer."""
 
     def change(row: Mapping[str, Any]) -> dict[str, Any]:
-        answer = row.get("Answer") or {}
-        aliases = answer.get("Aliases") or []
-        if not isinstance(aliases, list):
-            raise Malformed("`Aliases` is not a list")
-        answers = [answer["Value"], *aliases] if answer else None
-        return {"id": row.get("QuestionId"), "question": row["Question"], "answers": answers}
+        expected = str(row.get("__expected") or "")
+        answer = re.sub(r"^(equals|i?contains):", "", expected)
+        is_other = answer == expected and _ASSERTION.match(expected)
+        return {**row, "answers": None if is_other else answer.strip() or None}
+
+    return of_other_tool(path) if rows_of(path) else converted(table_rows(path), change)
+
+
+def triviaqa(path: Path) -> Iterator[Entry]:
+    """TriviaQA in one file, with answer aliases."""
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {"id": row.get("QuestionId"), "question": row["Question"], "answers": row.get("Answer") or None}
 
     rows = load_object(path).get("Data")
     if not isinstance(rows, list):
         raise InputError(f"{path} has no list `Data`, so it is not a TriviaQA set.", hint=HINT)
     return converted(((n, f"Data[{n - 1}]", partial(same, row)) for n, row in enumerate(rows, start=1)), change)
-
-
-def popqa(path: Path) -> Iterator[Entry]:
-    """PopQA, a TSV file."""
-    header: list[str] = []
-
-    def change(line: bytes) -> dict[str, Any]:
-        found = cells(decoded(line))
-        if any(found[len(header) :]):
-            raise Malformed(f"it has {len(found)} columns, but the header has {len(header)}")
-        row = dict(zip_longest(header, found[: len(header)], fillvalue=""))
-        return {**row, "answers": loads(row["possible_answers"].encode(), "`possible_answers`")}
-
-    # Not with csv: a stray quote would swallow the rows below.
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not header:
-                header = cells(line.decode("utf-8-sig", "replace"))
-            elif line.strip():
-                yield from converted([(number, f"line {number}", partial(same, line))], change)
 
 
 def beir(path: Path) -> Iterator[Entry]:
@@ -141,16 +123,24 @@ def ctxs(path: Path) -> Iterator[Entry]:
     """
 
     def change(row: Mapping[str, Any]) -> dict[str, Any]:
-        row = {**row, "passages": row["ctxs"]}
-        del row["ctxs"]
+        row = _renamed(row, "ctxs", "passages")
         if "answerKey" in row:
             return _arc(row)
         answers = row.get("answers")
         if answers in (["true"], ["false"]):
             return {**row, **_claim(row["question"], answers[0])}
-        return row if "answers" in row else {**row, "answers": row.get("answer")}
+        return row
 
     return converted(json_rows(path), change)
+
+
+def ramdocs(path: Path) -> Iterator[Entry]:
+    """RAMDocs. All of its `gold_answers` are right at the same time."""
+    return converted(json_rows(path), lambda row: _renamed(row, "documents", "passages"))
+
+
+def _renamed(row: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {**{name: value for name, value in row.items() if name != old}, new: row[old]}
 
 
 def asqa(path: Path) -> Iterator[Entry]:

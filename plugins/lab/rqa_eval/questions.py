@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from robust_qa import Passage, Question
+from robust_qa import InputError, Passage, Question
 from robust_qa.answering import Session
 from robust_qa.batch import unread_passages
 
@@ -20,10 +20,6 @@ from .conditions import Condition, PreparedQuestion
 from .fakes import with_fakes
 from .formats import read_set
 from .items import Item
-
-_GOLD = (
-    "golden_answers possible_answers gold_answers gold answer reference ground_truth".split()
-)  # other names for `answers`
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +40,9 @@ def read_sets(
     negative: bool = False,
     fakes: bool = False,
 ) -> list[QuestionSet]:
-    """Read the sets, each reduced to `sample` random questions in their order. Raises InputError like `read_set`.
+    """Read the sets, each reduced to `sample` random questions in their order.
+
+    Raises InputError like `read_set`, and for a set without any gold answer.
 
     `negative` replaces the passages of a question by its negative passages, if it has any. `fakes` gives each question
     a fake answer, drawn from the whole set so that it does not depend on the sample.
@@ -52,6 +50,13 @@ def read_sets(
     sets: list[QuestionSet] = []
     for path in paths:
         questions, found = read_set(path, layout)
+        if not any(one.gold or one.relevant or one.unanswerable for one in questions):
+            fields = ", ".join(f"`{field}`" for field in questions[0].rest)
+            raise InputError(
+                f"No question in {path} has a gold answer, so nothing can be measured."
+                + (f" Other fields are {fields}." if fields else ""),
+                hint="Name the field with the right answers `answers`, see rqa-eval(1). `rqa batch` needs none.",
+            )
         full_path = path.resolve()
         name = _unique(full_path.stem, [known.name for known in sets])
         about: dict[str, Any] = {"name": name, "path": str(full_path), "sha256": _digest(path), "format": found}
@@ -68,16 +73,14 @@ def read_sets(
 
 
 def remarks(one: QuestionSet) -> Iterator[str]:
-    """Name the sample, and warn if the rows seem to have passages or gold answers under other names."""
+    """Name the sample, and the field with the gold answers. Warn if passages seem to have another name."""
     about = one.about
     if about["sampled"] < about["rows"]:
         yield f"{one.name}: {about['sampled']:,} of {about['rows']:,} rows, drawn by --seed; `source_row` names each"
-    fields = one.items[0].rest
-    if not any(item.passages is not None for item in one.items) and (warning := unread_passages(fields)):
+    if columns := {f"`{item.gold_column}`" for item in one.items if item.gold} - {"`answers`"}:
+        yield f"{one.name}: the gold answers are in {', '.join(sorted(columns))}"
+    if not any(item.passages is not None for item in one.items) and (warning := unread_passages(one.items[0].rest)):
         yield f"{one.name}: {warning}"
-    if not any(item.gold or item.relevant or item.unanswerable for item in one.items):
-        ignored = "".join(f" `{name}` is ignored." for name in _GOLD if name in fields)
-        yield f"{one.name}: no question has a gold answer in `answers`.{ignored} See rqa-eval(1)."
 
 
 def _unique(name: str, taken: Sequence[str]) -> str:

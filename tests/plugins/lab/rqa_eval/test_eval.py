@@ -55,6 +55,43 @@ def test_every_strategy_is_asked_every_question_and_scored(evaluate: Any) -> Non
     assert figures("tokens") == {"norag": 10, "rag": 10, "self_route": 12.5}  # a call of the stand-in takes 7 + 3
 
 
+KEEPER = "Who was the keeper of the north light?"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column"),
+    [
+        ("a.csv", f"question,answer\n{KEEPER},Ada Voss\n", "answer"),
+        ("a.csv", f"question;answer\n{KEEPER};Ada Voss\n", "answer"),
+        ("a.csv", f"question,ground_truth\n{KEEPER},Eva | Ada Voss\n", "ground_truth"),
+        ("a.csv", f"question,reference\n{KEEPER},Ada Voss\n", "reference"),
+        ("a.csv", f"Prompt,Expected Answer\n{KEEPER},Ada Voss\n", "Expected Answer"),
+        ("a.csv", f"query,expected\n{KEEPER},Ada Voss\n", "expected"),
+        ("a.csv", f"query,__expected\n{KEEPER},contains: Ada Voss\n", None),
+        ("a.jsonl", json.dumps({"question": KEEPER, "Ground-Truths": ["Ada Voss"]}), "Ground-Truths"),
+        ("a.jsonl", json.dumps({"question": KEEPER, "golden_answers": ["Ada Voss"]}), "golden_answers"),
+        ("a.jsonl", json.dumps({"question": KEEPER, "answer": {"value": "Ada Voss", "aliases": ["Eva"]}}), "answer"),
+        ("a.jsonl", json.dumps({"question": KEEPER, "answers": "Ada Voss"}), None),
+    ],
+)
+def test_gold_answers_have_the_names_of_other_tools(
+    name: str, content: str, column: str | None, rqa: Any, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    (tmp_path / "light.md").write_text("The keeper of the north light was Ada Voss.")
+    notes = tmp_path / "light.md"
+    ended = rqa("eval", tmp_path / name, "-s", "rag", "--reader", "lexical", "-d", notes, "-o", RUN)
+    assert (ended.code, figures("accuracy")) == (0, {"rag": 1.0}), ended.err
+    said = [line for line in ended.err.splitlines() if "gold answers are in" in line]
+    assert said == ([f"rqa: a: the gold answers are in `{column}`"] if column else [])
+
+
+def test_a_set_without_gold_answers_is_an_error(rqa: Any, question_set: Any) -> None:
+    ended = rqa("eval", question_set([{"question": "Who?", "solution": "Ada"}]), "-s", "rag", "-o", RUN)
+    assert ended.code == 2 and not RUN.exists()
+    assert "has a gold answer, so nothing can be measured. Other fields are `solution`." in ended.err
+
+
 def test_pandas_output_is_scored(rqa: Any, question_set: Any) -> None:
     passage = {"text": "The capital of Arda is Aa.", "score": float("nan")}
     odd = ROWS[0] | {"passages": [passage, passage | {"score": "nan"}], "popularity": float("nan"), "note": "\ud800"}
@@ -581,7 +618,7 @@ def test_changed_retrieval_cannot_be_resumed(rqa: Any, tmp_path: Path, question_
     for name in ("docs", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.txt").write_text(f"The capital of Arda is in {name}.")
-    source = question_set([{"question": "What is the capital of Arda?"}])
+    source = question_set([{"question": "What is the capital of Arda?", "answers": "docs"}])
     command = ("eval", source, "-s", "rag", "-o", RUN, "-d", tmp_path / "docs")
     assert rqa(*command).code == 0
     assert rqa(*command, "--resume").code == 0

@@ -130,7 +130,7 @@ def test_squad_brings_its_paragraph(tmp_path: Path) -> None:
 
 def test_nq_open(tmp_path: Path) -> None:
     items, layout = read_set(put(tmp_path / "nq.jsonl", lines({"question": "who", "answer": ["Li", "Yi"]})))
-    assert (layout, told(items)) == ("nq-open", [("", "who", [["Li", "Yi"]])])
+    assert (layout, told(items)) == ("jsonl", [("", "who", [["Li", "Yi"]])])
 
 
 def test_triviaqa_takes_the_aliases(tmp_path: Path) -> None:
@@ -143,19 +143,8 @@ def test_triviaqa_takes_the_aliases(tmp_path: Path) -> None:
 def test_popqa(tmp_path: Path) -> None:
     content = 'id\tsubj\tquestion\tpossible_answers\n42\tGivron\tIn what country?\t"[""France"", ""fr""]"\n'
     items, layout = read_set(put(tmp_path / "popqa.tsv", content))
-    assert (layout, told(items)) == ("popqa", [("42", "In what country?", [["France", "fr"]])])
+    assert (layout, told(items)) == ("csv", [("42", "In what country?", [["France", "fr"]])])
     assert items[0].rest["subj"] == "Givron"
-
-
-def test_a_row_of_popqa_is_a_line_whatever_its_quotes(tmp_path: Path) -> None:
-    rows = ['"Weird Al" was born when?\t["Z"]', '"Weird Al was born when?\t["B"]', 'Who wrote "Q"?\t"[""C"", ""c""]"\r']
-    items, _ = read_set(put(tmp_path / "popqa.tsv", "\n".join(["question\tpossible_answers", *rows, "", ""])))
-    assert told(items) == [
-        ("", '"Weird Al" was born when?', [["Z"]]),
-        ("", '"Weird Al was born when?', [["B"]]),
-        ("", 'Who wrote "Q"?', [["C", "c"]]),
-    ]
-    assert [item.number for item in items] == [2, 3, 4]
 
 
 def test_kilt_takes_every_answer_and_no_provenance_alone(tmp_path: Path) -> None:
@@ -229,14 +218,12 @@ def test_what_can_be_made_rows_of_is_refused_with_how(
         (
             "triviaqa",
             {"Data": [{"Question": "Q", "Answer": {"Value": "V", "Aliases": "W"}}]},
-            "Data[0]: `Aliases` is not",
+            "Data[0]: `answers` must be a list of strings",
         ),
         ("squad", {"data": [{"paragraphs": {"context": "C", "qas": []}}]}, "data[0] has no list `paragraphs`"),
         ("squad", {"data": [{"paragraphs": [{"context": "C"}]}]}, "data[0].paragraphs[0] has no list `qas`"),
-        ("nq-open", lines({"question": "Q"}), "line 1: it has no `answer`"),
         ("kilt", lines({"question": "Q"}), "line 1: it has no `input`"),
         ("beir", lines({"_id": "1"}), "line 1: it has no `text`"),
-        ("popqa", "question\tpossible_answers\nQ\tnone\n", "line 2: `possible_answers` is not JSON"),
     ],
 )
 def test_a_malformed_entry_is_reported_with_its_location(tmp_path: Path, layout: str, content: Any, where: str) -> None:
@@ -393,6 +380,42 @@ def test_the_shared_sets_are_read(name: str) -> None:
     items, layout = read_set(path)
     assert layout == "jsonl"
     assert all(item.gold and item.passages for item in items)
+
+
+def test_ramdocs_as_published(tmp_path: Path) -> None:
+    row = {
+        "question": "In what year was John Doe born?",
+        "documents": [{"text": "Doe, the poet: 1951.", "type": "correct", "answer": "1951"}, {"text": "1999."}],
+        "disambig_entity": ["John Doe (poet)", "John Doe (actor)"],
+        "gold_answers": ["1951", "1962"],
+        "wrong_answers": ["1999"],
+    }
+    (item,), layout = read_set(put(tmp_path / "RAMDocs_test.jsonl", lines(row)))
+    assert (layout, item.gold) == ("ramdocs", [["1951", "1962"]])
+    assert item.passages == [{"text": "Doe, the poet: 1951."}, {"text": "1999."}]
+    assert item.rest == {"disambig_entity": row["disambig_entity"], "wrong_answers": ["1999"]}
+
+
+def test_the_answer_of_ragas_is_not_the_gold_one(tmp_path: Path) -> None:
+    row = {"question": "Q", "answer": "what a model wrote", "contexts": ["C"], "ground_truth": "Ada"}
+    (item,), _ = read_set(put(tmp_path / "ragas.jsonl", lines(row)))
+    assert (item.gold, item.gold_column) == ([["Ada"]], "ground_truth")
+
+
+@pytest.mark.parametrize(
+    ("expected", "gold"),
+    [
+        ("Ada Voss", [["Ada Voss"]]),
+        ("equals:Ada", [["Ada"]]),
+        ("icontains: Ada", [["Ada"]]),
+        ("Ratio: 3 to 1", [["Ratio: 3 to 1"]]),
+        ("llm-rubric: names the keeper", []),
+        ("similar(0.8): Ada", []),
+    ],
+)
+def test_a_table_of_promptfoo_states_answers_or_other_assertions(tmp_path: Path, expected: str, gold: Any) -> None:
+    items, layout = read_set(put(tmp_path / "tests.csv", f"query,__expected\nQ,{expected}\nR,contains: Bo\n"))
+    assert (layout, [item.gold for item in items]) == ("promptfoo", [gold, [["Bo"]]])
 
 
 def test_the_sets_of_other_tools_are_detected(tmp_path: Path) -> None:
