@@ -26,15 +26,17 @@ _LONGEST = 100_000  # characters searched for JSON, far more than in any reply
 _LONGEST_LINE = 4000  # characters of a field
 _EFFORT = 10 * _LONGEST  # characters of broken JSON read before the search stops
 _OBJECT = re.compile(r'\{(?=\s*+["}])')
-# Tags of most model families, Gemini, Seed, Magistral and Kimi. Some chat templates open the tag themselves.
-_THOUGHT_TAGS = ("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷")
-_OPENING = "|".join(map(re.escape, _THOUGHT_TAGS))
-_CLOSING = "|".join(re.escape(f"{tag[0]}/{tag[1:]}") for tag in _THOUGHT_TAGS)
+# <think>, <thought>, <|begin_of_thought|>, <|START_THINKING|>, <seed:think>; Magistral's, Kimi's and Gemma's own.
+# Some chat templates open the tag themselves.
+_THOUGHT = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning)\|?>"
+_OPENING = rf"<(?:\|(?:(?:begin|start)_(?:of_)?)?)?{_THOUGHT}|(?-i:\[THINK\])|◁think▷|<\|channel>thought\b"
+_CLOSING = rf"<(?:/|\|/|\|end_(?:of_)?){_THOUGHT}|(?-i:\[/THINK\])|◁/think▷|<channel\|>"
 _THOUGHTS = re.compile(
     rf"""\A\s*+(?: (?:{_OPENING}).*?(?:{_CLOSING}|\Z)
                 | (?:(?!{_OPENING}).)*?(?:{_CLOSING})
-                | (?=<\|channel\|>).*?(?:<\|channel\|>final<\|message\|>|\Z) )""",  # gpt-oss
-    re.DOTALL | re.VERBOSE,
+                | (?=<\|channel\|>).*?(?:<\|channel\|>final<\|message\|>|\Z) )  # gpt-oss
+         (?:\s*+<\|(?:begin|start)_\w++\|>)?+  # of the solution, the response or a box""",
+    re.DOTALL | re.VERBOSE | re.IGNORECASE,
 )
 # Tokens that end a reply. Some servers leave them in the text.
 _END_MARKS = re.compile(
