@@ -16,10 +16,12 @@ FILTERED = "The provider's content filter rejected this. Rephrase the question, 
 
 _READ = 10_000  # characters of a server's message that are searched
 _RETRYABLE = {200, 408, 409, 425, 429}  # and from 500 on; 200: a gateway's body may be an error
+# A length and its limit, in either order. rqa asks for at least one token, so "got -812" means no room for a reply.
 _OVERFLOW = re.compile(
-    r"context.(length|window|size|limit)|(maximum model|prompt|input) length|model token limit|too many tokens"
-    r"|(prompt|input|request) (\(\d+ tokens\) )?(is )?too (long|large|big)|token count .*exceeds|too large for model"
-    r"|must have less than \d+ tokens|max_new_tokens. must be|reduce the length",
+    r"(?<![a-z])(?:context|sequence|prompt|input|model|token)s?[\s_](?:length|window|size|limit|count)"
+    r"|\b(?:prompt|inputs?|messages?|request|string|text)\b[^.]{0,40}\btoo (?:long|large|big)|reduce the length"
+    r"|\b(?:prompt|input)s? exceed|(?:exceed|too many|longer|larger|greater|less|maximum|limit)\b[^.]{0,40}\btokens\b"
+    r"|\btokens\b[^.]{0,40}(?:exceed|longer|larger|greater|>|<=)|tokens\b.{0,80}?(?:(?<![\w.])-(?!1\b)\d|\bgot:? 0\b)",
     re.IGNORECASE,
 )
 # One request above the tokens per minute. "Limit 30000, Used 29000, Requested 2000" passes after a wait.
@@ -35,8 +37,8 @@ _CREDIT = re.compile(
 )
 # `max_tokens` is above the model's maximum output, whatever the prompt.
 _MAX_OUTPUT = re.compile(
-    r"max_(?:completion_)?tokens\W{0,3} must be (?:less|at most)|at most \d+ completion tokens"
-    r"|valid range of max_tokens|maximum allowed number of output tokens",
+    r"max_(?:completion_)?tokens\W{0,3} must be (?:less|at most|between)|valid range of max_tokens"
+    r"|(?:at most|maximum)[^.,]{0,30} (?:completion|output) tokens",
     re.IGNORECASE,
 )
 _FLAGGED = re.compile(
@@ -44,6 +46,7 @@ _FLAGGED = re.compile(
     r"|\b(?:use|usage|safety) (?:polic|guideline|system|filter|setting|reason)|\bsafety_check",
     re.IGNORECASE,
 )
+_NO_TLS = ("wrong version number", "record layer failure", "packet length too long")  # OpenSSL's, for plain text
 # Fields that hold the error message, and how deep they may be nested.
 _MESSAGE_FIELDS = (
     "message", "msg", "error_msg", "error_message", "description", "detail", "info", "error", "errors",
@@ -82,7 +85,7 @@ class Refusal:
         if self.status == 429:
             match = _PER_MINUTE.search(self.message)
             return match is not None and int(match[2]) > int(match[1])
-        if self.status in {400, 422, 500}:  # 500: llama-server, llama-cpp-python, Ollama
+        if self.status in {200, 400, 422, 500}:  # 200: in a stream; 500: llama-server, llama-cpp-python, Ollama
             return self.mentions(_OVERFLOW) and not self.mentions(_MAX_OUTPUT)
         return self.status == 413
 
@@ -183,9 +186,11 @@ def connection_error(
     server: str, reason: str, *, reached: bool = False, local: bool = False, hint: str = ""
 ) -> CallError:
     """Return the error for a connection that failed. `reached`: it was open. `local`: a retry fails too."""
-    if "certificate verify failed" in reason.lower().replace("_", " "):
-        hint = "Set SSL_CERT_FILE to the certificate of the authority that signed the server's."
-        local = True
+    reason_words = reason.lower().replace("_", " ")
+    if "certificate verify failed" in reason_words:
+        hint, local = "Set SSL_CERT_FILE to the certificate of the authority that signed the server's.", True
+    if any(words in reason_words for words in _NO_TLS):
+        hint, local = "It speaks http: write http:// in its address, not https://.", True
     if reached:
         return UnavailableError(f"Lost the connection to {server}: {reason}", hint=hint)
     kind = CallError if local else UnavailableError  # a retry does not start a server on this machine

@@ -33,7 +33,7 @@ from robust_qa.kit import warn
 
 from .client import Client, fits_header
 from .dialect import Dialect
-from .replies import Reply, attach_usage, completion_in, overflow_warning
+from .replies import Reply, attach_usage, completion_in, warn_of_overflow
 
 if TYPE_CHECKING:
     from .batch_api import BatchApi
@@ -101,7 +101,7 @@ class OpenAI:
 
         Raises UnavailableError or CallTimeout if a retry may help, RefusedError if it will not, ContextError if
         the prompt exceeds the context window, ReplyError if the reply is not a chat completion, and CutError if
-        the reply contains only reasoning.
+        the reply is empty or contains only reasoning.
         """
         return await self._generate(messages, decoding, None)
 
@@ -116,7 +116,7 @@ class OpenAI:
     ) -> Completion:
         more = {"stream": True, "stream_options": {"include_usage": True}} if on_text else {}
         build = self._request(messages, decoding, more)
-        reply, dialect = await self._client.request(_CHAT, build, on_text=on_text)
+        reply, dialect = await self._client.request(_CHAT, build, on_text)
         return self._completion(reply, dialect, messages, decoding)
 
     def _request(
@@ -134,8 +134,7 @@ class OpenAI:
         with attach_usage(reply):
             completion = completion_in(reply, self._endpoint, decoding.stop)
         sent_limit = 0 if self._body.keys() & {"max_tokens", "max_completion_tokens"} else limit
-        if warning := overflow_warning(completion, messages, sent_limit):
-            warn(warning, lasting=True)
+        warn_of_overflow(completion, (message.content for message in messages), sent_limit, self._endpoint)
         return completion
 
     def provider_batches(self) -> BatchApi:
@@ -156,11 +155,12 @@ class OpenAI:
         reply, dialect = await self._client.request(
             _COMPLETIONS,
             lambda dialect: dialect.raw_request(prompt, fields, limit, top),
-            not_found_hint="This call needs /completions, which not every endpoint has.",
         )
         self._warn(fields, dialect)
         with attach_usage(reply):
-            return continuation_in(reply, self._endpoint, decoding.stop)
+            continuation = continuation_in(reply, self._endpoint, decoding.stop)
+        warn_of_overflow(continuation, [prompt], 0, self._endpoint)
+        return continuation
 
     def _fields(self, decoding: Decoding) -> tuple[dict[str, Any], int]:
         """Return the optional request fields, and the maximum length of the reply in tokens."""

@@ -23,7 +23,7 @@ from robust_qa import (
     ReplyError,
     __version__,
 )
-from robust_qa.kit import httpx_errors, is_loopback, read_body
+from robust_qa.kit import httpx_errors, is_loopback, json_object, read_body
 
 from .client import Client
 from .dialect import Dialect, encode
@@ -133,12 +133,13 @@ class BatchApi:
     async def check(self) -> None:
         """Raise RefusedError if the endpoint has no batch API, or rejects the key."""
         reply = await self._reply("GET", "/batches", {"limit": "1"})
-        if reply.status in _NO_PAGE:
-            raise self._no_api(f"returned status {reply.status}")
-        try:
-            self._decoded(reply, _List, "list of batches")
-        except ReplyError as error:
-            raise self._no_api("is not a list of batches") from error
+        if reply.status not in _NO_PAGE:
+            self._check(reply)
+        if not isinstance(json_object(reply.body).get("data"), list):
+            raise RefusedError(
+                f"{self._endpoint} has no batch API: its page /batches returned status {reply.status} and no list.",
+                hint="Leave out --engine provider, or choose the model of a provider with OpenAI's Batch API.",
+            )
 
     async def upload(self, content: IO[bytes]) -> str:
         """Upload a file of requests and return its id."""
@@ -205,13 +206,7 @@ class BatchApi:
     def _check(self, reply: Reply) -> None:
         """Raise the error in `reply`, if it is one."""
         if not 200 <= reply.status < 300 and (refusal := refusal_in(reply)):
-            raise error_for(refusal, reply, self._endpoint)
-
-    def _no_api(self, why: str) -> RefusedError:
-        return RefusedError(
-            f"{self._endpoint} has no batch API: its page /batches {why}.",
-            hint="Leave out --engine provider, or choose the model of a provider with OpenAI's Batch API.",
-        )
+            raise error_for(refusal, reply, self._endpoint, "the Batch API")
 
     async def _reply(self, method: str, page: str, query: Mapping[str, str] | None = None, **content: Any) -> Reply:
         async with self._response(method, page, query, **content) as response:

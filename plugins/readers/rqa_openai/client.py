@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from robust_qa import ConfigError, Key, RefusedError
+from robust_qa import ConfigError, Key, RefusedError, RqaError
 
-from .dialect import Dialect, encode, names_field
+from .dialect import Dialect, encode, is_about
 from .refusals import error_for, refusal_in
 from .replies import Endpoint, Reply
 from .streams import Stream
-
-if TYPE_CHECKING:
-    from .connections import Connections
 
 _SHORTEST_KEY = 8  # characters; shorter words in a header are not treated as secrets
 
@@ -46,6 +42,7 @@ class Client:
             path = path.removesuffix(page)
         self.dialect = dialect or Dialect("none", "max_tokens")
         self._body = body or {}
+        self._blameless: set[bytes] = set()  # schemas that worked, or without which requests failed, too
         secret = _secret(key, url) if key else ""
         bearer = key_header.lower() == "authorization"
         further = headers or {}
@@ -72,45 +69,38 @@ class Client:
         self,
         page: str,
         build: Callable[[Dialect], dict[str, Any]],
-        *,
-        not_found_hint: str = "",
         on_text: Callable[[str], None] | None = None,
     ) -> tuple[Reply, Dialect]:
         """Return the reply and the dialect that worked, and keep that dialect for the session.
 
-        `on_text` gets the pieces of a streamed reply.
-
-        The dialect changes only after a success: an error message may quote a passage that mentions a field.
+        `on_text` gets the pieces of a streamed reply. The request is sent again, in simpler dialects, if the endpoint
+        rejects fields of it. The dialect of the session changes only after a success: an error message may quote a
+        passage that mentions a field.
         """
-        before = self.dialect
-        reply, dialect = await self._try(self._pages[page], build, before, not_found_hint, on_text)
+        before = dialect = self.dialect
+        first: RqaError | None = None  # the error before the first guess
+        tried: set[bytes] = set()
+        while True:
+            request = self.body(build, dialect)
+            tried.add(schema := encode(request.get("response_format")))
+            reply = await self._pages[page].post(encode(request), Stream(on_text))
+            refusal = refusal_in(reply)
+            if refusal is None:
+                break
+            if simpler := dialect.after(refusal, request):
+                dialect = simpler
+                continue
+            error = error_for(refusal, reply, self.endpoint, page, final=is_about(request, refusal))
+            guess = dialect.guess(refusal, request, schema_works=schema in self._blameless)
+            if guess is None:
+                if first:
+                    self._blameless |= tried
+                raise first if first and isinstance(error, RefusedError) else error
+            first, dialect = first or error, guess
+        self._blameless.add(schema)
         if self.dialect == before:  # the first of several concurrent calls to finish changes the session
             self.dialect = dialect
         return reply, dialect
-
-    async def _try(
-        self,
-        connections: Connections,
-        build: Callable[[Dialect], dict[str, Any]],
-        dialect: Dialect,
-        not_found_hint: str,
-        on_text: Callable[[str], None] | None,
-    ) -> tuple[Reply, Dialect]:
-        """Send the request in `dialect`, and in simpler dialects if the endpoint rejects fields of it."""
-        request = self.body(build, dialect)
-        reply = await connections.post(encode(request), Stream(on_text))
-        refusal = refusal_in(reply)
-        if refusal is None:
-            return reply, dialect
-        if simpler := dialect.after(refusal, request):
-            return await self._try(connections, build, simpler, not_found_hint, on_text)
-        if guess := dialect.guess(refusal, request):
-            with suppress(RefusedError):  # refused again, so the guess was wrong
-                return await self._try(connections, build, guess, not_found_hint, on_text)
-        error = error_for(refusal, reply, self.endpoint, names_field=names_field(refusal, request))
-        if not_found_hint and refusal.status in {404, 405}:
-            error.hint = f"{not_found_hint} {error.hint}".strip()
-        raise error
 
     async def close(self) -> None:
         """Close every connection. Calls in flight fail."""

@@ -84,11 +84,11 @@ class Connections:
                 hint = f"{start}, or correct `base_url`."
             reason = self._reason(cause.__cause__ or cause)
             raise connection_error(str(self._endpoint), reason, local=local, hint=hint) from cause
-        except aiohttp.ClientResponseError as cause:  # its text has the proxy's address, which may hold a password
-            reason = f"status {cause.status}: {self._endpoint.excerpt(cause.message)}"
-            raise connection_error(str(self._endpoint), reason, reached=True) from cause
         except aiohttp.ClientError as cause:
-            raise connection_error(str(self._endpoint), self._reason(cause), reached=True) from cause
+            reason = self._reason(cause)
+            if isinstance(cause, aiohttp.ClientResponseError):  # its text may hold a proxy's password
+                reason = f"status {cause.status}: {self._endpoint.excerpt(cause.message)}"
+            raise connection_error(str(self._endpoint), reason, reached=True) from cause
 
     def _reason(self, error: BaseException) -> str:
         return self._endpoint.excerpt(str(error)) or type(error).__name__

@@ -37,10 +37,8 @@ _UNSUPPORTED = re.compile(
 )
 
 # From chat templates (vLLM returns 400, llama-server 500), OpenAI's o1-mini and Google's Gemma.
-_NO_SYSTEM = re.compile(
-    r"system (?:role|message|prompt)s?\b.{0,20}not (?:supported|allowed|enabled)|not support (?:the )?'?system\b"
-    r"|roles must alternate|only user(?:,| and) (?:assistant|model)|developer instruction is not enabled",
-    re.IGNORECASE,
+_ROLES = re.compile(
+    r"\broles?\b|\bsystem (?:message|prompt|instruction)|developer instruction|jinja|chat.?template", re.IGNORECASE
 )
 
 
@@ -90,7 +88,7 @@ class Dialect:
         """
         if refusal.overflows:  # the message may mention the schema, which takes up part of the window
             return None
-        if refusal.status in {400, 422, 500} and _has_system(request) and refusal.mentions(_NO_SYSTEM):
+        if _has_system(request) and _names_roles(refusal):
             return replace(self, system=False)
         if refusal.status in _NOT_ABOUT_FIELDS or not refusal.mentions(_UNSUPPORTED):
             return None
@@ -100,22 +98,28 @@ class Dialect:
             return replace(self, omitted=self.omitted | {name})
         return None
 
-    def guess(self, refusal: Refusal, request: Mapping[str, Any]) -> Dialect | None:
+    def guess(self, refusal: Refusal, request: Mapping[str, Any], *, schema_works: bool) -> Dialect | None:
         """Return the dialect to try if a field's value or the schema may be the cause.
 
-        Keep it only if it works: the endpoint may have refused the request for any other reason.
+        Keep it only if it works: the endpoint may have refused the request for any other reason. `schema_works`: an
+        error of the server has another cause.
         """
         if refusal.status in _NOT_ABOUT_FIELDS or refusal.names_cause or INVALID_JSON in refusal.codes:
+            return None
+        if _names_roles(refusal):
             return None
         name = self._named_field(refusal, request)
         temperature = request.get("temperature")
         # A model that rejects a temperature from 0 to 1 accepts none, or only one.
         if name and (name != "temperature" or (isinstance(temperature, int | float) and 0 <= temperature <= 1)):
             return replace(self, omitted=self.omitted | {name})
-        # With status 400 the schema may be the cause even if the message does not mention it.
-        may_be_schema = refusal.status in {400, 422} or refusal.mentions(_FORMAT)
-        if may_be_schema and "response_format" in request and self.structured != "none":
+        if "response_format" not in request or self.structured == "none":
+            return None
+        # The schema may be the cause even if the message does not mention it.
+        if refusal.status in {400, 422} or refusal.mentions(_FORMAT):
             return replace(self, structured=_FALLBACK[self.structured])
+        if refusal.status in {500, 501, 502} and not schema_works:  # an overloaded server returns another status
+            return replace(self, structured="none")
         return None
 
     def _named_field(self, refusal: Refusal, request: Mapping[str, Any]) -> str:
@@ -138,15 +142,20 @@ def _names(refusal: Refusal, name: str) -> bool:
     return name in refusal.codes or re.search(pattern, refusal.message) is not None
 
 
-def names_field(refusal: Refusal, request: Mapping[str, Any]) -> bool:
-    """Whether `refusal` names an optional field of `request`, so that a retry does not help."""
+def _names_roles(refusal: Refusal) -> bool:
+    """Whether the model's chat template rejected the messages. Servers return 400 or 500, or 200 in a stream."""
+    return refusal.status in {200, 400, 422, 500} and refusal.mentions(_ROLES)
+
+
+def is_about(request: Mapping[str, Any], refusal: Refusal) -> bool:
+    """Whether `refusal` names an optional field of `request` or its roles, so that a retry does not help."""
     if refusal.status in _NOT_ABOUT_FIELDS:
         return False
     named = any(name in request and _names(refusal, name) for name in (*_OPTIONAL, "logprobs"))
-    return named or ("response_format" in request and refusal.mentions(_FORMAT))
+    return named or _names_roles(refusal) or ("response_format" in request and refusal.mentions(_FORMAT))
 
 
-def encode(request: Mapping[str, Any]) -> bytes:
+def encode(request: Mapping[str, Any] | None) -> bytes:
     """Return `request` as JSON. Lone surrogates, which JSON does not allow, become question marks."""
     try:
         return msgspec.json.encode(request)

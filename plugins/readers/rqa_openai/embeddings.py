@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from robust_qa import ContextError, Key, ReplyError, Url
+from robust_qa import Key, Url
 
 from .client import Client
 from .dialect import Dialect
@@ -58,39 +58,36 @@ class Embeddings:
         def build(dialect: Dialect) -> dict[str, object]:
             return {"input": inputs, **dialect.accepted(fields)}
 
-        try:
-            reply, _ = await self._client.request(
-                _PAGE, build, not_found_hint="This call needs /embeddings, which not every endpoint has."
-            )
-        except ContextError as error:
-            error.hint = "Use shorter passages, or a server that cuts long texts."
-            raise
-        return _vectors(reply, len(texts), self._client.endpoint)
+        reply, _ = await self._client.request(_PAGE, build)
+        body = decoded(_decoder, "list of embeddings", reply, self._client.endpoint)
+        entries = by_index("embeddings", body.data, len(texts), reply, self._client.endpoint)
+        return [entry.embedding for entry in entries]
 
     async def close(self) -> None:
         await self._client.close()
 
 
-class _Entry(msgspec.Struct):
-    embedding: list[float]
+class Entry(msgspec.Struct):
+    """What a reply has for one text, by the position of the text in the request."""
+
     index: int
 
 
+class _Embedding(Entry):
+    embedding: list[float]
+
+
 class _Body(msgspec.Struct):
-    data: list[_Entry]
+    data: list[_Embedding]
 
 
+T = TypeVar("T", bound=Entry)
 _decoder = msgspec.json.Decoder(_Body)
 
 
-def _vectors(reply: Reply, number: int, endpoint: Endpoint) -> list[list[float]]:
-    """Return the vectors in `reply` by index. Raises ReplyError unless there is one for each of `number` texts."""
-    entries = sorted(decoded(_decoder, "list of embeddings", reply, endpoint).data, key=lambda entry: entry.index)
-    if [entry.index for entry in entries] != list(range(number)):
-        raise misnumbered("embeddings", [entry.index for entry in entries], number, reply, endpoint)
-    return [entry.embedding for entry in entries]
-
-
-def misnumbered(what: str, indexes: list[int], number: int, reply: Reply, endpoint: Endpoint) -> ReplyError:
-    """Return the error for a reply that has not exactly the indexes from 0 to `number` - 1."""
-    return invalid_reply(f"{len(indexes)} {what} for {number} texts, or with wrong indexes", reply, endpoint)
+def by_index(what: str, entries: list[T], number: int, reply: Reply, endpoint: Endpoint) -> list[T]:
+    """Return `entries` in the order of the texts. Raises ReplyError unless there is one for each of `number` texts."""
+    ordered = sorted(entries, key=lambda entry: entry.index)
+    if [entry.index for entry in ordered] != list(range(number)):
+        raise invalid_reply(f"{len(entries)} {what} for {number} texts, or with wrong indexes", reply, endpoint)
+    return ordered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ from robust_qa.kit import Refusal, json_object
 from .replies import CHECK_URL, Endpoint, Reply
 
 INVALID_JSON = "json_validate_failed"  # Groq's code if the model wrote invalid JSON
+_MODEL = re.compile(r"\A(?!\s*<).*(?:model|deployment)", re.IGNORECASE | re.DOTALL)  # Azure's word; not in a web page
 
 
 def refusal_in(reply: Reply) -> Refusal | None:
@@ -35,12 +37,13 @@ def refusal_in(reply: Reply) -> Refusal | None:
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, int):
         return replace(refusal, status=code)
-    # An error with a code, or inside a choice, is the provider's. A bare text may mean a wrong address.
-    return replace(refusal, status=502) if refusal.codes or "finish_reason" in body else refusal
+    # An error with a code, in a choice or in a stream is the model's. Any other means a wrong address, as in LM Studio.
+    from_model = refusal.codes or "finish_reason" in body or reply.streamed
+    return replace(refusal, status=500) if from_model else refusal
 
 
-def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint, *, names_field: bool = False) -> RqaError:
-    """Return the error to raise. With `names_field` it is not retryable, whatever its status."""
+def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint, page: str, *, final: bool = False) -> RqaError:
+    """Return the error to raise for a refusal by `page`. With `final` it is not retryable, whatever its status."""
     message = endpoint.excerpt(refusal.message or reply.text) or "no message"
     failed = f"{endpoint} returned status {refusal.status}: {message}"
     if INVALID_JSON in refusal.codes:
@@ -51,17 +54,23 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint, *, names_field
     if 300 <= refusal.status < 400:
         target = endpoint.excerpt(reply.headers.get("location", "an unknown address"))
         failed = f"{endpoint} redirects to {target}. rqa does not follow redirects."
+    no_page = refusal.status in {200, 404, 405, 501} and not refusal.mentions(_MODEL)
+    needed = "" if page == "/chat/completions" else f"This call needs {page}, which not every endpoint has. "
+    models = f"Check `model`. Most endpoints list their models at {endpoint.address}/models."
     return refusal.error(
         failed,
+        hint=f"{needed}{CHECK_URL}" if no_page else "",
         hints={
-            200: CHECK_URL,  # LM Studio's error for an unknown address
             300: "Set `base_url` to the endpoint's final address.",
             401: _key_hint(endpoint),
-            404: f"Check `model` and `base_url`. Most endpoints list their models at {endpoint.address}/models.",
+            404: f"{needed}{CHECK_URL} Check `model`, too." if no_page else models,
         },
         window="Set the reader's `window` to the model's context length in tokens. rqa then drops passages that do "
-        "not fit. Or use fewer passages.",
-        final=names_field,
+        "not fit. Or use fewer passages."
+        if page.endswith("/completions")
+        else "Use shorter passages, or a server that cuts long texts.",
+        final=final or refusal.status == 200,
+        general=no_page,
     )
 
 

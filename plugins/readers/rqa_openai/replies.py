@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from robust_qa import Completion, CutError, Message, RefusedError, ReplyError, RqaError, UnavailableError, Usage
-from robust_qa.kit import FILTERED, single_line, without_thoughts
+from robust_qa import Completion, Continuation, CutError, RefusedError, ReplyError, RqaError, UnavailableError, Usage
+from robust_qa.kit import FILTERED, json_object, single_line, warn, without_thoughts
 
 T = TypeVar("T")
 
 _READ, _EXCERPT = 10_000, 200  # characters of an endpoint's message that are read, and shown
 CHECK_URL = "Check `base_url`: the address without a page such as /chat/completions. It often ends in /v1."
-_CHARACTERS_PER_TOKEN = 6  # an upper bound: long texts have fewer in every vocabulary
+# A text has at least so many tokens: vocabularies join no words or signs, and few Chinese or Japanese characters.
+_TOKEN = re.compile(r"[\u3040-\u9fff]{1,2}|[^\W\u3040-\u9fff]+|[^\w\s]+")
+_SURPLUS = 1.1  # tokens sent per token read that are no error of this count
 _SMALLEST_WINDOW = 1000  # tokens
 _UNCOUNTED = 8  # tokens of a reply that an endpoint may leave out of its count
 # The reasons why a reply ended: complete, at a length limit, or withheld. Any other reason means it broke off.
 _COMPLETE = re.compile(r"stop|eos|end|complete|tool|function", re.IGNORECASE)
 _AT_LIMIT = re.compile(r"length|max_\w*tokens", re.IGNORECASE)
+_FOR_TOOL = re.compile(r"tool|function", re.IGNORECASE)
 _WITHHELD = re.compile(r"content_?filter|safety|refusal|recitation|sensitive|prohibited", re.IGNORECASE)
 
 
@@ -58,6 +61,10 @@ class Reply:
     def text(self) -> str:
         return self.body.decode("utf-8", "replace")
 
+    @property
+    def streamed(self) -> bool:
+        return self.headers.get("Content-Type", "").startswith("text/event-stream")
+
 
 class _Part(msgspec.Struct):
     text: str | None = None
@@ -69,6 +76,7 @@ class _Message(msgspec.Struct):
     # Only their presence matters.
     reasoning_content: msgspec.Raw = msgspec.Raw()  # DeepSeek, llama-server, older vLLM
     reasoning: msgspec.Raw = msgspec.Raw()  # OpenRouter, Ollama, vLLM
+    tool_calls: msgspec.Raw = msgspec.Raw()
 
 
 class _Choice(msgspec.Struct):
@@ -81,47 +89,48 @@ class _Body(msgspec.Struct):
     usage: Any = None
 
 
-class _UsageOnly(msgspec.Struct):
-    usage: object = None
-
-
 _decoder = msgspec.json.Decoder(_Body)
 
 
 def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -> Completion:
     """Return the completion in `reply`, without reasoning, cut at the first of `stops`.
 
-    Raises the errors of `finish_in`, RefusedError if the model declined, CutError if it returned only reasoning,
-    and ReplyError if there is no text or no completion.
+    Raises the errors of `finish_in`, RefusedError if the model declined or asked for a tool, CutError if it returned
+    nothing or only reasoning, and ReplyError if there is no completion.
     """
     body = decoded(_decoder, "chat completion", reply, endpoint)
     if not body.choices:
         raise invalid_reply("no choices", reply, endpoint)
     choice = body.choices[0]
-    if choice.message.refusal:
+    message = choice.message
+    if message.refusal:
         raise RefusedError(
-            f"{endpoint} declined to answer: {endpoint.excerpt(choice.message.refusal)}",
+            f"{endpoint} declined to answer: {endpoint.excerpt(message.refusal)}",
             hint="Rephrase the question, or use another model.",
         )
     finish = finish_in(choice.finish_reason, endpoint)
-    content = choice.message.content
+    content = message.content
     if isinstance(content, list):
         content = "".join(part if isinstance(part, str) else part.text or "" for part in content)
-    if finish == "stop":  # a reply that was cut may be empty: the caller decides what to do
-        if not (content or "").strip() and any(
-            map(_is_present, (choice.message.reasoning_content, choice.message.reasoning))
-        ):
+    content, is_empty = content or "", not (content or "").strip()
+    if _is_present(message.tool_calls) or (is_empty and _FOR_TOOL.match(choice.finish_reason or "")):
+        raise RefusedError(
+            f"{endpoint} asked for a tool instead of answering: {endpoint.excerpt(bytes(message.tool_calls).decode())}",
+            hint="Turn off the tools that the server offers to the model, or use another model.",
+        )
+    if is_empty and finish == "stop":  # a reply that was cut may be empty: the caller decides what to do
+        if _is_present(message.reasoning_content) or _is_present(message.reasoning):
             raise CutError(
                 f"{endpoint} returned reasoning but no answer.",
                 hint="Raise the reader's `max_tokens`, or turn reasoning off with the endpoint's field in `body`.",
             )
-        if content is None or not (stops or content.strip()):
-            raise ReplyError(
+        if message.content is None or not stops:
+            raise CutError(
                 f"{endpoint} returned an empty reply.",
-                hint='If the model does not support JSON replies, set `structured = "none"` in the reader\'s table.',
+                hint="The prompt may be longer than the server's context: set `window` to its length in tokens, or use "
+                'fewer passages. If the model does not support JSON replies, set `structured = "none"`.',
             )
-    text = without_thoughts(content or "")
-    return Completion(cut_at_stops(text, stops), usage_in(body.usage), finish)
+    return Completion(cut_at_stops(without_thoughts(content), stops), usage_in(body.usage), finish)
 
 
 def _is_present(field: msgspec.Raw) -> bool:
@@ -129,19 +138,19 @@ def _is_present(field: msgspec.Raw) -> bool:
 
 
 def decoded(decoder: msgspec.json.Decoder[T], kind: str, reply: Reply, endpoint: Endpoint) -> T:
-    """Return the decoded body of `reply`. Raises ReplyError if it is not a `kind`."""
+    """Return the decoded body of `reply`. Raises ReplyError if it is not a `kind`, RefusedError if it is no JSON."""
     try:
         return decoder.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise invalid_reply(f"something that is not a {kind} ({cause})", reply, endpoint) from cause
 
 
-def invalid_reply(content: str, reply: Reply, endpoint: Endpoint) -> ReplyError:
-    """Return the error for a reply with `content` in place of a completion."""
-    return ReplyError(
-        f"{endpoint} returned {content}: {endpoint.excerpt(reply.text) or 'an empty body'}",
-        hint=CHECK_URL,
-    )
+def invalid_reply(content: str, reply: Reply, endpoint: Endpoint) -> RqaError:
+    """Return the error for a reply with `content` in place of a completion. A web page is not asked for again."""
+    message = f"{endpoint} returned {content}: {endpoint.excerpt(reply.text) or 'an empty body'}"
+    if reply.text.lstrip()[:1] in {"", "{", "["} or reply.streamed:  # broke off, or another format
+        return ReplyError(message, hint=CHECK_URL)
+    return RefusedError(message, hint=CHECK_URL, general=True)
 
 
 def cut_at_stops(text: str, stops: Sequence[str]) -> str:
@@ -151,22 +160,18 @@ def cut_at_stops(text: str, stops: Sequence[str]) -> str:
     return text
 
 
-def overflow_warning(completion: Completion, messages: Sequence[Message], limit: int) -> str:
-    """Return a warning if the token counts suggest that the window was too small, "" otherwise.
+def warn_of_overflow(reply: Completion | Continuation, texts: Iterable[str], limit: int, endpoint: Endpoint) -> None:
+    """Warn if the token counts suggest that the window was too small for a prompt of `texts`.
 
     Ollama drops the start of a long prompt and stops when the window is full, without an error. `limit` is the
     maximum length of the reply in tokens, 0 if unknown.
     """
-    read, written = completion.usage.prompt_tokens, completion.usage.completion_tokens
-    most = _CHARACTERS_PER_TOKEN * max(read, _SMALLEST_WINDOW)
-    sent = sum(len(message.content) for message in messages)
-    if sent > most:  # repeated spaces cost few tokens
-        sent = sum(len(" ".join(message.content.split())) for message in messages)
-    if read and sent > most:
-        return f"the endpoint read only {read} tokens of {sent} characters: the prompt may exceed its window"
-    if completion.finish == "length" and 0 < written < limit - _UNCOUNTED:
-        return f"the reply ended after {written} of {limit} tokens: the endpoint's window may be full"
-    return ""
+    read, written = reply.usage.prompt_tokens, reply.usage.completion_tokens
+    if read and sum(len(_TOKEN.findall(text)) for text in texts) > _SURPLUS * max(read, _SMALLEST_WINDOW):
+        fix = "set `window` to its context length in tokens, or raise that"
+        warn(f"{endpoint}: the server read only {read:,} tokens of the prompt; {fix}.", shown=True)
+    elif reply.finish == "length" and 0 < written < limit - _UNCOUNTED:
+        warn(f"the reply ended after {written} of {limit} tokens: the endpoint's window may be full", lasting=True)
 
 
 def finish_in(reason: str | None, endpoint: Endpoint) -> Literal["stop", "length"]:
@@ -198,8 +203,6 @@ def attach_usage(reply: Reply) -> Iterator[None]:
     try:
         yield
     except RqaError as error:
-        try:
-            error.usage = usage_in(msgspec.json.decode(reply.body, type=_UsageOnly).usage)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            error.usage = Usage()
+        if body := json_object(reply.body):
+            error.usage = usage_in(body.get("usage"))
         raise

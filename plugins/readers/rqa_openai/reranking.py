@@ -12,11 +12,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from robust_qa import ContextError, Key, Url
+from robust_qa import Key, Url
 
 from .client import Client
-from .embeddings import misnumbered
-from .replies import Endpoint, Reply, decoded
+from .embeddings import Entry, by_index
+from .replies import decoded
 
 _PAGE = "/rerank"
 
@@ -44,21 +44,16 @@ class Reranker:
             return []
         # Some endpoints reject an empty text.
         fields = {"query": question or " ", "documents": [text or " " for text in texts], "top_n": len(texts)}
-        try:
-            reply, _ = await self._client.request(
-                _PAGE, lambda _: fields, not_found_hint="This call needs /rerank, which not every endpoint has."
-            )
-        except ContextError as error:
-            error.hint = "Use shorter passages, or a server that cuts long texts."
-            raise
-        return [2 * p - 1 for p in _probabilities(_scores(reply, len(texts), self._client.endpoint))]
+        reply, _ = await self._client.request(_PAGE, lambda _: fields)
+        body = decoded(_decoder, "list of scores", reply, self._client.endpoint)
+        results = by_index("scores", body.results, len(texts), reply, self._client.endpoint)
+        return [2 * p - 1 for p in _probabilities([result.relevance_score for result in results])]
 
     async def close(self) -> None:
         await self._client.close()
 
 
-class _Result(msgspec.Struct):
-    index: int
+class _Result(Entry):
     relevance_score: float
 
 
@@ -67,14 +62,6 @@ class _Body(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(_Body)
-
-
-def _scores(reply: Reply, number: int, endpoint: Endpoint) -> list[float]:
-    """Return the scores in `reply` by index. Raises ReplyError unless there is one for each of `number` texts."""
-    results = sorted(decoded(_decoder, "list of scores", reply, endpoint).results, key=lambda result: result.index)
-    if [result.index for result in results] != list(range(number)):
-        raise misnumbered("scores", [result.index for result in results], number, reply, endpoint)
-    return [result.relevance_score for result in results]
 
 
 def _probabilities(scores: list[float]) -> list[float]:

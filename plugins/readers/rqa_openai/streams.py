@@ -15,6 +15,7 @@ class _Delta(msgspec.Struct):
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    tool_calls: list[Any] | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -38,7 +39,7 @@ class Stream:
         self._on_text = on_text
         self._line = bytearray()  # not complete yet
         self._event: list[bytes] = []  # the lines of data of an event that is not complete yet
-        self._message = dict.fromkeys(_Delta.__struct_fields__, "")
+        self._message: dict[str, Any] = {"content": ""}  # texts and lists, put together
         self._finish: str | None = None
         self._usage: Any = None
         self._foreign = b""  # an error, or what is not a chunk
@@ -81,8 +82,9 @@ class Stream:
         self._usage = chunk.usage or self._usage
         for choice in (chunk.choices or [])[:1]:
             self._finish = choice.finish_reason or self._finish
-            for name in self._message:
-                self._message[name] += getattr(choice.delta, name, None) or ""
+            for name, part in msgspec.structs.asdict(choice.delta or _Delta()).items():
+                if part:
+                    self._message[name] = self._message[name] + part if name in self._message else part
             if self._on_text and choice.delta and choice.delta.content:
                 self._on_text(choice.delta.content)
         return True
@@ -91,6 +93,5 @@ class Stream:
         """Return the body of the whole reply, or the error in the stream."""
         if self._foreign:
             return self._foreign
-        message = {name: text for name, text in self._message.items() if text or name == "content"}
-        choice = {"message": message, "finish_reason": self._finish or _BROKEN_OFF}
+        choice = {"message": self._message, "finish_reason": self._finish or _BROKEN_OFF}
         return msgspec.json.encode({"choices": [choice], "usage": self._usage})

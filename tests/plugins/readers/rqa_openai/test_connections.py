@@ -152,6 +152,20 @@ async def test_an_unknown_certificate_is_not_trusted(connect, certificate):
     assert server.count == 0
 
 
+async def test_https_to_a_server_that_speaks_http_is_said_and_not_tried_again(connect):
+    async def refuse(reader, writer):
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1") as server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(CallError, match="No connection") as raised:
+            await connect(url).generate(ASKED, Decoding())
+    assert "speaks http: write http://" in raised.value.hint
+    assert not raised.value.retryable
+
+
 async def test_a_missing_certificate_file_is_a_configuration_error(connect, monkeypatch, tmp_path):
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
     with pytest.raises(ConfigError, match="certificate setting") as raised:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from standins.openai import Fault, error, serve, unsupported
 
-from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError
+from robust_qa import ContextError, Decoding, Message, RefusedError, ReplyError, UnavailableError
 from robust_qa.testing import toolbox
 
 ASKED = [Message("user", "Where is the Louvre?")]
@@ -291,6 +293,50 @@ async def test_a_refusal_that_quotes_passages_does_not_affect_later_questions(co
     assert format_of(server.requests[-1].body) == "json_schema"
 
 
+BROKEN = error(500, "guided decoding backend failed")
+
+
+async def test_a_500_that_comes_only_with_a_schema_gets_one_try_without(connect):
+    with serve(taking("none", refused=BROKEN)) as server:
+        reader = connect(server.url)
+        for _ in range(2):
+            assert (await reader.generate(ASKED, WITH_SCHEMA)).text == "{}"
+    assert formats_sent(server) == ["json_schema", "none", "none"]
+    assert not reader.structured
+
+
+async def test_a_server_that_is_down_is_tried_once_without_the_schema(connect):
+    with serve(taking(refused=BROKEN)) as server:
+        reader = connect(server.url)
+        for _ in range(3):
+            with pytest.raises(UnavailableError):
+                await reader.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema", "none", "json_schema", "json_schema"]
+
+
+@pytest.mark.parametrize(("status", "earlier"), [(500, "{}"), (503, error(429))])
+async def test_a_temporary_error_does_not_cost_the_schema(connect, status, earlier):
+    replies = [earlier, error(status, "overloaded"), "{}"]
+    with serve(lambda request, n: replies[n]) as server:
+        reader = connect(server.url)
+        for _ in range(3):
+            with suppress(UnavailableError):
+                await reader.generate(ASKED, WITH_SCHEMA)
+    assert formats_sent(server) == ["json_schema"] * 3
+
+
+@pytest.mark.parametrize("status", [400, 500])
+async def test_messages_that_the_chat_template_rejects_get_one_try_without_system_role(connect, status):
+    for message in (
+        "Conversation roles must alternate user/assistant/user/assistant/...",
+        "Error rendering prompt with jinja template: After the optional system message, roles must alternate.",
+    ):
+        with serve(lambda request, n, message=message: error(status, message)) as server:
+            with pytest.raises(RefusedError, match="roles must alternate"):
+                await connect(server.url).generate(INSTRUCTED, WITH_SCHEMA)
+            assert roles_sent(server) == [["system", "user"], ["user"]]
+
+
 INSTRUCTED = [Message("system", "Be brief."), Message("user", "Where is the Louvre?")]
 
 
@@ -312,6 +358,8 @@ def roles_sent(server):
         error(400, "Conversation roles must alternate user/assistant/user/assistant/..."),
         error(400, "Only user and assistant roles are supported!"),
         error(400, "Developer instruction is not enabled for models/gemma-3-27b-it"),
+        error(400, "Only user, assistant and tool roles are supported, got system."),
+        Fault(200, 'data: {"error": "jinja: unexpected system message"}\n\n', {"Content-Type": "text/event-stream"}),
     ],
 )
 async def test_without_a_system_role_its_text_is_put_before_the_users(connect, refused):

@@ -60,6 +60,25 @@ async def test_a_missing_key_names_command_and_option(failure):
     assert "key = " in raised.hint
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Fault(404, "404 page not found"),
+        Fault(404, {"detail": "Not Found"}),
+        error(404, "File Not Found", type="not_found_error"),
+        Fault(405, "<html><head><meta name='description' content='AI models'></head>Method Not Allowed</html>"),
+        Fault(200, {"error": "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway"}),
+        Fault(200, {"error": {"message": "No such route"}}),
+        HTML,
+        Fault(200, "It works!"),
+    ],
+)
+async def test_a_wrong_address_is_not_called_again(failure, reply):
+    raised = await failure(reply, RefusedError)
+    assert "It often ends in /v1." in raised.hint
+    assert raised.general
+
+
 async def test_an_unknown_model_is_refused_by_name(failure):
     raised = await failure(error(404, "The model `qwen` does not exist", code="model_not_found"), RefusedError)
     assert "`model`" in raised.hint
@@ -91,6 +110,15 @@ async def test_an_unknown_model_is_refused_by_name(failure):
         (500, "Input prompt is too big compared to KV size. Please try increasing KV size.", {}),
         (500, "Requested tokens (5000) exceed context window of 2048", {"type": "internal_server_error"}),
         (500, "the input length exceeds the context length", {}),
+        (400, "max_tokens must be at least 1, got -812. (parameter=max_tokens, value=-812)", {}),
+        (400, "max_tokens must be at least 1, got 0.", {}),
+        (400, "default_max_tokens (-200) should be greater than 0, default_max_tokens (-200) = max_seq_len (4096)", {}),
+        (400, "The sum of prompt length (9351.0), query length (0) should not exceed max_num_tokens (8192)", {}),
+        (400, "The prompt (total length 25938) is too long to fit into the model.", {}),
+        (400, "The input token count is 40000 but the model only supports up to 32767", {}),
+        (400, "This model supports a maximum of 8192 tokens, but 9000 were given.", {}),
+        (400, "Prompt exceeds max length", {"code": "1261"}),
+        (400, "Invalid 'messages[1].content': string too long. Expected a string with maximum length 1048576.", {}),
         (413, "Request too large", {}),
         (429, "Request too large for gpt-4.1 on tokens per min (TPM): Limit 30000, Requested 40000.", {}),
     ],
@@ -99,6 +127,24 @@ async def test_an_overflowing_prompt_is_a_context_error(failure, status, message
     raised = await failure(error(status, message, **codes), ContextError)
     assert message[:40] in raised.message
     assert "window" in raised.hint
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "context deadline exceeded",
+        "The request exceeded the time limit.",
+        "CUDA out of memory. The limit of 24 GiB is exceeded.",
+        "The queue limit of 100 requests is exceeded.",
+    ],
+)
+async def test_other_limits_of_a_server_are_temporary(failure, message):
+    assert (await failure(error(500, message), UnavailableError)).retryable
+
+
+async def test_an_overflow_in_a_stream_is_a_context_error(failure):
+    event = 'data: {"error": "Input validation error: `inputs` must have less than 4095 tokens."}\n\n'
+    await failure(Fault(body=event, headers={"Content-Type": "text/event-stream"}), ContextError)
 
 
 @pytest.mark.parametrize("taken", ["Limit 30000, Used 29000, Requested 2000", "Limit 30000, Requested 2000"])
@@ -121,6 +167,7 @@ async def test_a_reply_that_broke_its_schema_is_a_reply_error(failure):
         "max_tokens is too large: 9999. This model supports at most 4096 completion tokens.",
         "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
         "max_tokens: 16000 > 8192, which is the maximum allowed number of output tokens for claude",
+        "max_tokens must be between 1 and 4096.",
     ],
 )
 async def test_too_high_a_max_tokens_is_not_an_overflow(failure, message):

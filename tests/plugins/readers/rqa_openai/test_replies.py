@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from standins.openai import HTML, MALFORMED, Fault, completion, serve
+from standins.openai import MALFORMED, Fault, completion, serve
 
 from robust_qa import (
     Completion,
@@ -72,39 +72,80 @@ async def test_reasoning_tokens_counted_only_in_the_total_count(replied, usage, 
     assert (await replied({**completion("Paris."), "usage": usage})).usage == counted
 
 
-@pytest.mark.parametrize("said", ["", " \n", [], [{"type": "text", "text": ""}]])
-async def test_an_empty_reply_is_retryable(replied, said):
-    with pytest.raises(ReplyError, match="returned an empty reply") as raised:
+@pytest.mark.parametrize("said", [None, "", " \n", [], [{"type": "text", "text": ""}]])
+async def test_an_empty_reply_is_not_retried_because_the_prompt_may_be_too_long(replied, said):
+    with pytest.raises(CutError, match="returned an empty reply") as raised:
         await replied(completion(said))
+    assert not raised.value.retryable
     assert raised.value.usage == Usage(1, 7, 3)
-    assert "base_url" not in raised.value.hint  # it was a completion
+    assert "longer than the server's context: set `window`" in raised.value.hint
+
+
+SEARCH = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        completion(None, finish="tool_calls", tool_calls=[SEARCH]),
+        completion("Let me search.", tool_calls=[SEARCH]),
+        completion("", finish="function_call"),
+    ],
+)
+async def test_a_reply_that_asks_for_a_tool_says_so_and_is_not_retried(replied, reply):
+    with pytest.raises(RefusedError, match="asked for a tool") as raised:
+        await replied(reply)
+    assert not raised.value.retryable
+
+
+async def test_an_answer_may_end_as_a_call_of_a_tool_does(replied):
+    assert (await replied(completion("Paris.", finish="tool_calls", tool_calls=[]))).text == "Paris."
 
 
 async def test_a_reply_that_ends_at_once_at_a_stop_sequence_is_a_reply(replied):
     assert (await replied("", stop=("\n",))).text == ""
 
 
+PROSE = "The lamp was lit every evening at dusk, and the keeper wrote down the weather in the log. "  # 20 tokens
+
+
 @pytest.mark.parametrize(
-    ("words", "finish", "usage", "told"),
+    ("prompt", "finish", "usage", "told"),
     [
-        (5600, "stop", (4096, 10), "read only 4096 tokens of 27999 characters"),
-        (5600, "stop", (7000, 10), None),
-        (5600, "stop", (0, 10), None),
-        (500, "stop", (7, 10), None),
-        (500, "length", (4090, 6), "ended after 6 of 1024 tokens"),
-        (500, "length", (4090, 1024), None),
-        (500, "length", (4090, 1020), None),
-        (500, "length", (4090, 0), None),
+        (PROSE * 125, "stop", (2048, 10), "read only 2,048 tokens of the prompt; set `window`"),
+        (PROSE * 125, "stop", (1026, 10), "read only 1,026 tokens"),
+        (PROSE * 125, "stop", (2500, 10), None),
+        (PROSE * 125, "stop", (0, 10), None),
+        ("这座灯塔的看守人每天晚上点亮灯火。" * 500, "stop", (2048, 10), "read only 2,048 tokens"),
+        ("这座灯塔的看守人每天晚上点亮灯火。" * 500, "stop", (5500, 10), None),
+        ("word " + "-" * 50_000, "stop", (2048, 10), None),
+        (PROSE * 20, "stop", (7, 10), None),
+        (PROSE, "length", (4090, 6), "ended after 6 of 1024 tokens"),
+        (PROSE, "length", (4090, 1024), None),
+        (PROSE, "length", (4090, 1020), None),
+        (PROSE, "length", (4090, 0), None),
     ],
 )
-async def test_token_counts_that_suggest_a_full_window_cause_a_warning(connect, words, finish, usage, told):
+async def test_token_counts_that_suggest_a_full_window_cause_a_warning(connect, prompt, finish, usage, told):
     reply = completion("Paris.", finish=finish)
     reply["usage"] = dict(zip(("prompt_tokens", "completion_tokens"), usage, strict=True))
     with serve(lambda request, n: reply) as server:
         tools = toolbox("Where?", reader=connect(server.url))
-        await tools.generate([Message("user", "word " * words)])
+        await tools.generate([Message("user", prompt)])
     warnings = tools.trace.steps[-1].data.get("remarks", [])
     assert (told in warnings[0]) if told else warnings == []
+
+
+def test_a_prompt_that_the_server_cut_is_said_on_stderr_also_the_next_time(rqa, tmp_path):
+    days = [f"## Day {day}\n\nOn day {day} of the log: {PROSE * 8}" for day in range(30)]
+    (tmp_path / "log.md").write_text("\n\n".join(days))
+    reply = {**completion("Ada Voss"), "usage": {"prompt_tokens": 2048, "completion_tokens": 3}}
+    with serve(lambda request, n: reply) as server:
+        reader = ["--reader", "openai", "-O", "reader.openai.model=m", "-O", f"reader.openai.base_url={server.url}"]
+        for _ in range(2):
+            ended = rqa("ask", "--docs", tmp_path, "-k", "20", "-s", "rag", *reader, "Who lit the lamp?")
+            assert "the server read only 2,048 tokens of the prompt; set `window`" in ended.err
+    assert server.count == 2  # such a reply is not kept in the cache
 
 
 async def test_content_in_parts_is_joined(replied):
@@ -141,20 +182,15 @@ async def test_a_reply_cut_during_reasoning_is_empty(replied, said):
     "reply",
     [
         MALFORMED,
-        HTML,
         Fault(body=b""),
-        Fault(body=b"\xff\xfe\x00"),
         Fault(body=b'{"choices": [{"message": {"content": "\\ud800"}}]}'),
         Fault(body=b"[" * 100_000),
-        Fault(body="null"),
         Fault(body=b'{"error": ' + b"[" * 100_000),
         {},
         {"choices": None},
         {"choices": []},
         {"choices": [{}]},
         {"choices": [{"message": {"content": 7}}]},
-        completion(None),
-        completion(None, tool_calls=[], reasoning=None, reasoning_content=""),
     ],
 )
 async def test_an_invalid_completion_is_a_reply_error(replied, reply):
@@ -162,8 +198,8 @@ async def test_an_invalid_completion_is_a_reply_error(replied, reply):
         await replied(reply)
 
 
-async def test_a_reply_error_shows_the_start_of_the_body_harmlessly(replied):
-    with pytest.raises(ReplyError) as raised:
+async def test_the_error_for_a_page_shows_its_start_harmlessly(replied):
+    with pytest.raises(RefusedError) as raised:
         await replied(Fault(body="<html>\x1b[31m\n\nLog \u202ein" + "!" * 5000))
     assert "<html>[31m Log in!!!" in raised.value.message
     assert raised.value.message.isprintable()

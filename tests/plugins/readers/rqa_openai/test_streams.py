@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from standins.openai import Fault, completion, error, serve, streamed
 
-from robust_qa import Completion, Decoding, Message, RefusedError, ReplyError, UnavailableError, Usage
+from robust_qa import Completion, CutError, Decoding, Message, RefusedError, ReplyError, UnavailableError, Usage
 
 ASKED = [Message("user", "Where is the Louvre?")]
 
@@ -64,7 +64,15 @@ async def test_a_field_that_the_endpoint_rejects_is_left_out(stream):
     [
         (streamed("Par", finish=None, done=False), UnavailableError, "broke off its reply: the stream ended early"),
         (streamed("Par", finish="content_filter"), RefusedError, "content filter"),
-        (streamed(), ReplyError, "empty reply"),
+        (streamed(), CutError, "empty reply"),
+        (
+            Fault(
+                body='data: {"choices": [{"delta": {"tool_calls": [{"index": 0}]}, "finish_reason": "stop"}]}\n\n',
+                headers={"Content-Type": "text/event-stream"},
+            ),
+            RefusedError,
+            "asked for a tool",
+        ),
         (Fault(body="data: <html>\n\n", headers={"Content-Type": "text/event-stream"}), ReplyError, "<html>"),
         (
             Fault(body='data: {"error": {"message": "No slot."}}\n\n', headers={"Content-Type": "text/event-stream"}),
