@@ -46,6 +46,7 @@ _FLAGGED = re.compile(
     r"|\b(?:use|usage|safety) (?:polic|guideline|system|filter|setting|reason)|\bsafety_check",
     re.IGNORECASE,
 )
+_WANTS_TLS = re.compile(r"HTTP request.{0,20} HTTPS (?:server|port)", re.IGNORECASE)  # Go, nginx
 _NO_TLS = ("wrong version number", "record layer failure", "packet length too long")  # OpenSSL's, for plain text
 # Fields that hold the error message, and how deep they may be nested.
 _MESSAGE_FIELDS = (
@@ -134,6 +135,8 @@ class Refusal:
             return UnavailableError(failed, hint=hint, retry_after=wait, limited=self.status == 429)
         if cause in {400, 403} and self.mentions(_FLAGGED):
             return RefusedError(failed, hint=FILTERED)
+        if self.mentions(_WANTS_TLS):
+            return RefusedError(failed, hint="It speaks https: write https:// in its address.", general=True)
         if self.mentions(_MAX_OUTPUT):
             return RefusedError(failed, hint="Lower the reader's `max_tokens`.", general=True)
         if cause == 402:

@@ -34,13 +34,10 @@ T = TypeVar("T")
 
 _ENDPOINT = "/v1/chat/completions"  # the page that answers the requests, as the format names it
 _ENDED = {"completed", "failed", "expired", "cancelled"}
-_QUEUE_FULL = "token_limit_exceeded"
-_PURPOSE, _WINDOW = "batch", "24h"
 _SECONDS = 120.0  # for each part of a request or reply
 _CONNECT_SECONDS = 10.0
 _BODY_BYTES = 16 << 20  # of a line, and of any reply but a file
 _LISTED = 100  # batches; the most that a page lists
-_NO_PAGE = {404, 405, 501}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,7 @@ class BatchApi:
     async def check(self) -> None:
         """Raise RefusedError if the endpoint has no batch API, or rejects the key."""
         reply = await self._reply("GET", "/batches", {"limit": "1"})
-        if reply.status not in _NO_PAGE:
+        if reply.status not in {404, 405, 501}:
             self._check(reply)
         if not isinstance(json_object(reply.body).get("data"), list):
             raise RefusedError(
@@ -145,7 +142,7 @@ class BatchApi:
         """Upload a file of requests and return its id."""
         content.seek(0)
         files = {"file": ("requests.jsonl", content, "application/jsonl")}
-        reply = await self._reply("POST", "/files", data={"purpose": _PURPOSE}, files=files)
+        reply = await self._reply("POST", "/files", data={"purpose": "batch"}, files=files)
         return self._decoded(reply, _File, "file").id
 
     async def begin(self, file: str) -> str:
@@ -156,7 +153,7 @@ class BatchApi:
         listed = self._decoded(await self._reply("GET", "/batches", {"limit": str(_LISTED)}), _List, "list of batches")
         if earlier := next((batch for batch in listed.data if batch.input_file_id == file), None):
             return earlier.id
-        request = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": _WINDOW}
+        request = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
         return self._decoded(await self._reply("POST", "/batches", json=request), _Batch, "batch").id
 
     async def batch(self, id: str) -> Batch:
@@ -168,7 +165,7 @@ class BatchApi:
             status=now.status,
             files=tuple(filter(None, (now.output_file_id, now.error_file_id))),
             reason=self._endpoint.excerpt(problem.message or ""),
-            queue_full=now.status == "failed" and problem.code == _QUEUE_FULL,
+            queue_full=now.status == "failed" and problem.code == "token_limit_exceeded",
         )
 
     async def replies(self, batch: Batch) -> AsyncIterator[tuple[str, bytes | None, str]]:

@@ -14,7 +14,7 @@ import msgspec
 from robust_qa import Message
 from robust_qa.kit import Refusal
 
-from .refusals import INVALID_JSON
+from .refusals import INVALID_JSON, names_roles
 
 Structured = Literal["json_schema", "json_object", "none"]
 _FALLBACK: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "none"}
@@ -34,11 +34,6 @@ _UNSUPPORTED = re.compile(
     r"unsupported|not support|not permitted|not allowed|unrecogni[sz]ed|unknown|unexpected|deprecated"
     r"|extra.forbidden",
     re.IGNORECASE,
-)
-
-# From chat templates (vLLM returns 400, llama-server 500), OpenAI's o1-mini and Google's Gemma.
-_ROLES = re.compile(
-    r"\broles?\b|\bsystem (?:message|prompt|instruction)|developer instruction|jinja|chat.?template", re.IGNORECASE
 )
 
 
@@ -88,7 +83,7 @@ class Dialect:
         """
         if refusal.overflows:  # the message may mention the schema, which takes up part of the window
             return None
-        if _has_system(request) and _names_roles(refusal):
+        if _has_system(request) and names_roles(refusal):
             return replace(self, system=False)
         if refusal.status in _NOT_ABOUT_FIELDS or not refusal.mentions(_UNSUPPORTED):
             return None
@@ -106,7 +101,7 @@ class Dialect:
         """
         if refusal.status in _NOT_ABOUT_FIELDS or refusal.names_cause or INVALID_JSON in refusal.codes:
             return None
-        if _names_roles(refusal):
+        if names_roles(refusal):
             return None
         name = self._named_field(refusal, request)
         temperature = request.get("temperature")
@@ -142,17 +137,12 @@ def _names(refusal: Refusal, name: str) -> bool:
     return name in refusal.codes or re.search(pattern, refusal.message) is not None
 
 
-def _names_roles(refusal: Refusal) -> bool:
-    """Whether the model's chat template rejected the messages. Servers return 400 or 500, or 200 in a stream."""
-    return refusal.status in {200, 400, 422, 500} and refusal.mentions(_ROLES)
-
-
 def is_about(request: Mapping[str, Any], refusal: Refusal) -> bool:
     """Whether `refusal` names an optional field of `request` or its roles, so that a retry does not help."""
     if refusal.status in _NOT_ABOUT_FIELDS:
         return False
     named = any(name in request and _names(refusal, name) for name in (*_OPTIONAL, "logprobs"))
-    return named or _names_roles(refusal) or ("response_format" in request and refusal.mentions(_FORMAT))
+    return named or names_roles(refusal) or ("response_format" in request and refusal.mentions(_FORMAT))
 
 
 def encode(request: Mapping[str, Any] | None) -> bytes:

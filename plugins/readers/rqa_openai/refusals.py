@@ -13,6 +13,16 @@ from .replies import CHECK_URL, Endpoint, Reply
 
 INVALID_JSON = "json_validate_failed"  # Groq's code if the model wrote invalid JSON
 _MODEL = re.compile(r"\A(?!\s*<).*(?:model|deployment)", re.IGNORECASE | re.DOTALL)  # Azure's word; not in a web page
+# From chat templates (vLLM returns 400, llama-server 500), OpenAI's o1-mini and Google's Gemma.
+_ROLES = re.compile(
+    r"\broles?\b|\bsystem (?:message|prompt|instruction)|developer instruction|jinja|chat.?template", re.IGNORECASE
+)
+_TEMPLATE = "The model's chat template rejects these messages. Use another template in the server, or another model."
+
+
+def names_roles(refusal: Refusal) -> bool:
+    """Whether the model's chat template rejected the messages. Servers return 400 or 500, or 200 in a stream."""
+    return refusal.status in {200, 400, 422, 500} and refusal.mentions(_ROLES)
 
 
 def refusal_in(reply: Reply) -> Refusal | None:
@@ -59,7 +69,7 @@ def error_for(refusal: Refusal, reply: Reply, endpoint: Endpoint, page: str, *, 
     models = f"Check `model`. Most endpoints list their models at {endpoint.address}/models."
     return refusal.error(
         failed,
-        hint=f"{needed}{CHECK_URL}" if no_page else "",
+        hint=_TEMPLATE if names_roles(refusal) else f"{needed}{CHECK_URL}" if no_page else "",
         hints={
             300: "Set `base_url` to the endpoint's final address.",
             401: _key_hint(endpoint),

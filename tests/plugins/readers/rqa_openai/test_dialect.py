@@ -332,8 +332,9 @@ async def test_messages_that_the_chat_template_rejects_get_one_try_without_syste
         "Error rendering prompt with jinja template: After the optional system message, roles must alternate.",
     ):
         with serve(lambda request, n, message=message: error(status, message)) as server:
-            with pytest.raises(RefusedError, match="roles must alternate"):
+            with pytest.raises(RefusedError, match="roles must alternate") as raised:
                 await connect(server.url).generate(INSTRUCTED, WITH_SCHEMA)
+            assert "another template" in raised.value.hint
             assert roles_sent(server) == [["system", "user"], ["user"]]
 
 

@@ -79,6 +79,17 @@ async def test_a_wrong_address_is_not_called_again(failure, reply):
     assert raised.general
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "Client sent an HTTP request to an HTTPS server.\n",
+        "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>",
+    ],
+)
+async def test_http_to_a_server_that_speaks_https_says_so(failure, page):
+    assert "write https://" in (await failure(Fault(400, page), RefusedError)).hint
+
+
 async def test_an_unknown_model_is_refused_by_name(failure):
     raised = await failure(error(404, "The model `qwen` does not exist", code="model_not_found"), RefusedError)
     assert "`model`" in raised.hint
