@@ -10,7 +10,6 @@ from typing import Any
 from ..errors import CutError
 from ..kit.forms import ANSWER, TEXT, list_of, object_of
 from ..kit.labels import Labels
-from ..kit.previews import json_preview, showable
 from ..kit.prompts import abstention, load_prompts
 from ..kit.replies import (
     UNKNOWN,
@@ -18,11 +17,13 @@ from ..kit.replies import (
     before_remarks,
     final_answer,
     is_cut,
+    json_preview,
     labelled_answer,
     named_documents,
     one_line,
     parse_object,
     says_unknown,
+    showable,
     without_thoughts,
 )
 from ..kit.warnings import PLAIN_TEXT, warn

@@ -20,9 +20,7 @@ from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, list_of, 
 from .fusion import fused
 from .http import read_body, retry_after
 from .labels import Labels, in_either_form
-from .languages import language_of, language_of_question
 from .per_passage import ask_each
-from .previews import json_preview, prose_preview
 from .prompts import arrange, fenced, load_prompts
 from .quantity import Quantity, quantities, same_value, with_digits, with_normal_quantities
 from .quotes import cite_quote, closest_quotes, quote_windows
@@ -35,11 +33,13 @@ from .replies import (
     final_answer,
     final_reply,
     is_cut,
+    json_preview,
     labelled_answer,
     named_documents,
     one_line,
     parse_object,
     parse_objects,
+    prose_preview,
     says_unknown,
     without_thoughts,
 )
@@ -48,6 +48,8 @@ from .text import (
     answer_key,
     contains_answer,
     gold_facts,
+    language_of,
+    language_of_question,
     near_copies,
     normalise,
     sentences,
