@@ -1,17 +1,15 @@
 """Serve an application over HTTP: the options of the address, who may ask, and stopping in order.
 
-It needs uvicorn, which is in the extras of the plugins that serve.
+It needs starlette and uvicorn, which are in the extras of the plugins that serve.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
-import math
-import signal
 import socket
-from collections.abc import Awaitable, Callable, Collection, Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,7 +20,7 @@ from ..config.keys import Key, is_loopback
 from ..errors import ConfigError
 from .options import StoredKey
 
-_MOST_CONNECTIONS = 1000
+_READING_ON = 2.0  # seconds, for a request that was refused
 
 F = TypeVar("F", bound=Callable[..., Any])
 Messages = MutableMapping[str, Any]
@@ -77,22 +75,13 @@ class Address:
         The pages `unguarded` need no token. Web pages of `origins`, such as "http://localhost:3000", may read the
         replies (CORS).
         """
-        import uvicorn
+        from starlette.middleware.cors import CORSMiddleware
 
-        class Server(uvicorn.Server):
-            @contextmanager
-            def capture_signals(self) -> Iterator[None]:
-                """Handle the signals in the event loop. uvicorn would end the process before components are closed."""
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    asyncio.get_running_loop().add_signal_handler(number, self.handle_exit, number, None)
-                yield
+        from .connections import Server
 
-        config = uvicorn.Config(
-            _Access(app, self.secret, unguarded, origins), ws="none", log_config=None, log_level="error",
-            access_log=False, server_header=False, limit_concurrency=_MOST_CONNECTIONS,
-            timeout_graceful_shutdown=math.ceil(seconds),
-        )  # fmt: skip
-        await Server(config).serve([self.socket])
+        guarded = _Access(app, self.secret, unguarded)
+        readable = CORSMiddleware(guarded, origins, allow_methods=["GET", "POST"], allow_headers=["*"])
+        await Server(readable, seconds).serve([self.socket])
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -112,41 +101,24 @@ class _Access:
     A web page can point a name of its own at this machine and read the replies. Its requests name that name.
     """
 
-    def __init__(self, app: App, secret: str, unguarded: Collection[str], origins: Collection[str]) -> None:
+    def __init__(self, app: App, secret: str, unguarded: Collection[str]) -> None:
         self._app = app
         self._expected = f"Bearer {secret}".encode() if secret else b""
         self._unguarded = frozenset(unguarded)
-        self._origins = frozenset(origin.encode() for origin in origins)
 
     async def __call__(self, scope: Messages, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        origin = headers.get(b"origin", b"")
-        exchange = _Exchange(receive, send, origin if origin in self._origins else b"")
-        if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
-            await self._preflight(headers, exchange)
-        elif scope["path"] in self._unguarded or self._lets_in(headers):
+        exchange = _Exchange(receive, send, has_body=bool({b"content-length", b"transfer-encoding"} & headers.keys()))
+        if scope["path"] in self._unguarded or self._lets_in(headers):
             await exchange.run(self._app, scope)
         elif self._expected:
             await _refuse(exchange.send, 401, "The bearer token is missing or wrong.", "authentication_error")
         else:
             message = "Without a token, this server answers only requests to localhost."
             await _refuse(exchange.send, 403, message, "forbidden")
-
-    async def _preflight(self, headers: dict[bytes, bytes], exchange: _Exchange) -> None:
-        """Tell a browser, which sends no token yet, whether a page may send its request."""
-        if not exchange.origin:
-            message = "Web pages of this origin may not use this server. Its owner can let them with --allow-origin."
-            await _refuse(exchange.send, 403, message, "forbidden")
-            return
-        allowed = [
-            (b"access-control-allow-methods", b"GET, POST"),
-            (b"access-control-allow-headers", headers.get(b"access-control-request-headers", b"content-type")),
-        ]
-        await exchange.send({"type": "http.response.start", "status": 204, "headers": allowed})
-        await exchange.send({"type": "http.response.body", "body": b""})
 
     def _lets_in(self, headers: dict[bytes, bytes]) -> bool:
         if self._expected:
@@ -155,13 +127,12 @@ class _Access:
 
 
 class _Exchange:
-    """A request and its response, which a web page of `origin` may read if it is not empty."""
+    """A request and its response. A response to half a request ends the connection."""
 
-    def __init__(self, receive: Any, send: Any, origin: bytes) -> None:
+    def __init__(self, receive: Any, send: Any, *, has_body: bool) -> None:
         self._receive = receive
         self._send = send
-        self.origin = origin
-        self._received = False  # the whole request
+        self._received = not has_body  # the whole request
         self._left = False  # the client
 
     async def run(self, app: App, scope: Messages) -> None:
@@ -181,15 +152,20 @@ class _Exchange:
         return message
 
     async def send(self, message: Messages) -> None:
-        if message["type"] == "http.response.start" and self.origin:
-            readable = [(b"access-control-allow-origin", self.origin), (b"vary", b"origin")]
-            message = {**message, "headers": [*message.get("headers", []), *readable]}
-        if message["type"] == "http.response.body" and not message.get("more_body", False):
+        if message["type"] == "http.response.start" and not self._received:
+            message = {**message, "headers": [*message.get("headers", []), (b"connection", b"close")]}
+        if message["type"] == "http.response.body" and not message.get("more_body", False) and not self._received:
             await self._send({**message, "more_body": True})
-            while not self._received:  # if we closed now, the client would lose the response while it sends
-                self._received = not (await self._receive()).get("more_body", False)
+            await self._read_on()
             message = {"type": "http.response.body", "body": b""}
         await self._send(message)
+
+    async def _read_on(self) -> None:
+        """Read the rest of the request for a while. If we closed now, a client that sends would lose the response."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_READING_ON):
+                while not self._received:
+                    self._received = not (await self._receive()).get("more_body", False)
 
 
 def _is_of_this_machine(url: bytes) -> bool:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -417,3 +418,11 @@ def test_http_lets_in_this_machine_or_the_token_alone(tmp_path: Path, docs: Path
     with serving(tmp_path, "--docs", docs, "--host", "0.0.0.0", "--token", "door", **token) as (url, _):
         url = url.replace("0.0.0.0", "127.0.0.1")
         assert (status(url), status(url, Authorization="Bearer open-sesame", Host="rqa.example")) == (401, 200)
+
+
+def test_an_http_client_that_sends_no_whole_request_in_time_is_disconnected(tmp_path: Path, docs: Path) -> None:
+    with serving(tmp_path, "--docs", docs) as (url, _):
+        address = httpx.URL(url)
+        with socket.create_connection((address.host, address.port or 0), timeout=20) as connection:
+            connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n")
+            assert connection.recv(1) == b""

@@ -2,13 +2,14 @@
 
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -341,6 +342,94 @@ def test_sigterm_finishes_what_is_running(tmp_path: Path) -> None:
         assert answers[0].json()["choices"][0]["message"]["content"] == "Late"
 
 
+# -- connections
+
+
+def connected(server: Serving) -> socket.socket:
+    address = httpx.URL(server.url)
+    return socket.create_connection((address.host, address.port or 0), timeout=20)
+
+
+@contextmanager
+def open_files(most: int) -> Iterator[None]:
+    """A limit on the files of the processes that are started."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_silent_connections_keep_nobody_out(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        with open_files(256):
+            server = stack.enter_context(serving(tmp_path, "-s", "norag", reader="http://localhost:1"))
+        for _ in range(400):
+            stack.enter_context(connected(server))
+        assert httpx.get(f"{server.url}/models", trust_env=False).status_code == 200
+        assert server.stop() == 0 and "Traceback" not in server.process.stderr.read()  # type: ignore[union-attr]
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux changes the limits of a running process")
+def test_too_many_open_files_are_logged_once(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(serving(tmp_path, "-s", "norag", reader="http://localhost:1"))
+        assert httpx.get(f"{server.url}/models", trust_env=False).status_code == 200
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (3, 3))
+        for _ in range(20):
+            stack.enter_context(connected(server))
+        time.sleep(2.5)  # asyncio tries again each second
+        server.process.kill()
+        assert server.process.stderr.read().count("Too many open files") == 1  # type: ignore[union-attr]
+
+
+HEAD = b"POST /v1/rqa/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def hurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A server that waits at most two seconds for a request."""
+    folder = tmp_path_factory.mktemp("hurried")
+    with serving(folder, "-s", "norag", "--timeout", "0.5", reader="http://localhost:1") as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        HEAD,
+        HEAD + b"Content-Length: 99\r\n\r\n{",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" + HEAD + b"Content-Length: 99\r\n\r\n{",
+    ],
+)
+def test_a_client_that_sends_no_whole_request_in_time_is_disconnected(hurried: Serving, sent: bytes) -> None:
+    with connected(hurried) as connection:
+        connection.sendall(sent)
+        started = time.monotonic()
+        with suppress(ConnectionResetError):
+            while connection.recv(65_536):
+                pass
+        assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize(("kind", "status"), [(b"application/json", b"413"), (b"text/plain", b"415")])
+def test_a_body_that_is_refused_is_not_read_for_ever(server: Serving, kind: bytes, status: bytes) -> None:
+    head = HEAD.replace(b"application/json", kind) + b"Transfer-Encoding: chunked\r\n\r\n"
+    with connected(server) as connection:
+        connection.sendall(head)
+        end = time.monotonic() + 10
+        with suppress(ConnectionError):
+            while time.monotonic() < end:
+                connection.sendall(b"10000\r\n" + b" " * 65_536 + b"\r\n")
+        assert time.monotonic() < end
+    # Who stops to send reads the reason.
+    with connected(server) as connection:
+        connection.sendall(head + (b"10000\r\n" + b" " * 65_536 + b"\r\n") * 70)
+        assert connection.recv(65_536)[:12] == b"HTTP/1.1 " + status
+
+
 # -- who may ask
 
 
@@ -356,12 +445,12 @@ def test_a_web_page_may_ask_if_its_origin_is_allowed(server: Serving, tmp_path: 
         tmp_path, "-s", "norag", "--allow-origin", "https://good.example", reader="http://localhost:1"
     ) as open_:
         may, models = replies(open_, "https://good.example")
-        assert may.status_code == 204 and may.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
+        assert may.status_code == 200 and may.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
         assert "POST" in may.headers["Access-Control-Allow-Methods"]
         assert {reply.headers["Access-Control-Allow-Origin"] for reply in (may, models)} == {"https://good.example"}
         others = [replies(open_, origin) for origin in ("https://evil.example", "https://good.example.evil", "null")]
     for may, models in [*others, replies(server, "http://localhost:3000")]:
-        assert may.status_code == 403 and "Access-Control-Allow-Origin" not in models.headers
+        assert may.status_code == 400 and "Access-Control-Allow-Origin" not in models.headers
 
 
 def test_without_a_token_only_requests_to_this_machine_are_answered(server: Serving) -> None:
