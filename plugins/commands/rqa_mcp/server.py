@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, TextIO
 
 import anyio
 from mcp.server import MCPServer
 from mcp.server.stdio import stdio_server
-from mcp.types import Resource
+from mcp.shared.message import SessionMessage
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, Resource
+from pydantic import ValidationError
 
 from robust_qa import __version__
+from robust_qa.batch import portable
 
 if TYPE_CHECKING:
     from .tools import Tools
@@ -53,5 +57,26 @@ def server(tools: Tools) -> MCPServer:
 async def serve_on(stdin: TextIO, stdout: TextIO, server: MCPServer) -> None:
     """Serve over `stdin` and `stdout`, until the input ends."""
     lowlevel = server._lowlevel_server  # `server.run_stdio_async` writes to sys.stdout, which is stderr here
-    async with stdio_server(anyio.wrap_file(stdin), anyio.wrap_file(stdout)) as (read, write):
-        await lowlevel.run(read, write, lowlevel.create_initialization_options())
+    lines: Any = _lines(stdin)
+    async with stdio_server(lines, anyio.wrap_file(stdout)) as (read, write):
+        messages: Any = _messages(read, write)
+        await lowlevel.run(messages, write, lowlevel.create_initialization_options())
+
+
+async def _lines(stdin: TextIO) -> AsyncIterator[str]:
+    """Yield lines whose lone surrogates, as of half an emoji, have become U+FFFD."""
+    async for line in anyio.wrap_file(stdin):
+        if line.strip():
+            yield portable(line.encode()).decode()
+
+
+async def _messages(read: Any, write: Any) -> AsyncIterator[SessionMessage]:
+    """Yield the messages of `read`. The SDK drops lines that are none, and their client waits; reply to them."""
+    async for message in read:
+        if isinstance(message, ValidationError):
+            is_json = message.errors()[0]["type"] != "json_invalid"
+            code, why = (INVALID_REQUEST, "one JSON-RPC message") if is_json else (PARSE_ERROR, "JSON")
+            error = ErrorData(code=code, message=f"This line is not {why}.")
+            await write.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+        else:
+            yield message

@@ -340,6 +340,35 @@ def test_stdout_carries_the_protocol_alone(tmp_path: Path, docs: Path) -> None:
         assert "a print" in err and "a write to file descriptor 1" in err
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("{", -32700),
+        (
+            '{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"x": ' + "[" * 100_000 + "]" * 100_000 + "}}",
+            -32700,
+        ),
+        ('[{"jsonrpc": "2.0", "id": 7, "method": "ping"}]', -32600),
+        ('{"jsonrpc": "2.0", "id": 7, "method": 3}', -32600),
+    ],
+    ids=["half", "deep", "batch", "method"],
+)
+def test_a_line_that_is_no_message_gets_an_error(tmp_path: Path, docs: Path, line: str, code: int) -> None:
+    with raw(tmp_path, "mcp", "--docs", docs) as process:
+        send(process, *HELLO)
+        assert process.stdin
+        process.stdin.write(f"\n{line}\n")
+        send(process, {"id": 2, "method": "ping"})
+        told = [message for message in replies(process, 2) if "error" in message]
+        assert [(message["id"], message["error"]["code"]) for message in told] == [(None, code)]
+
+
+def test_half_an_emoji_in_a_question_is_a_replacement_character(tmp_path: Path, docs: Path) -> None:
+    with raw(tmp_path, "mcp", "--docs", docs) as process:
+        send(process, *HELLO, ask(2, question="Who was the keeper? \ud83d"))
+        assert replies(process, 2)[-1]["result"]["structuredContent"]["answer"] == "Bo Renn"
+
+
 @pytest.mark.parametrize("leaves", ["closes", "cancels"])
 def test_a_client_that_leaves_cancels_its_calls(tmp_path: Path, docs: Path, leaves: str) -> None:
     with (
