@@ -74,9 +74,9 @@ async def _messages(read: Any, write: Any) -> AsyncIterator[SessionMessage]:
     """Yield the messages of `read`. The SDK drops lines that are none, and their client waits; reply to them."""
     async for message in read:
         if isinstance(message, ValidationError):
-            is_json = message.errors()[0]["type"] != "json_invalid"
-            code, why = (INVALID_REQUEST, "one JSON-RPC message") if is_json else (PARSE_ERROR, "JSON")
-            error = ErrorData(code=code, message=f"This line is not {why}.")
+            wrong = message.errors()[0]
+            code = PARSE_ERROR if wrong["type"] == "json_invalid" else INVALID_REQUEST
+            error = ErrorData(code=code, message=wrong["msg"])
             await write.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
         else:
             yield message

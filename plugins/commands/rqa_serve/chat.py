@@ -13,6 +13,7 @@ from robust_qa import Answer, Question, Usage
 from robust_qa.answering import condensed
 
 from .footnotes import lead, page_of
+from .frontends import task_reply, without_context
 from .requests import Chat
 from .streaming import ALIVE, Growing, as_event
 
@@ -31,7 +32,9 @@ class Completion:
         self._capacity = capacity
         self._metrics = metrics
         self._strategy = strategy
-        self._last, self._earlier = chat.question()
+        last, self._earlier = chat.question()
+        self._reply = None if self._earlier else task_reply(last)
+        self._question = without_context(last)
         self._counted = chat.stream_options is not None and bool(chat.stream_options.include_usage)
         self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": chat.model}
 
@@ -66,8 +69,10 @@ class Completion:
         yield b"data: [DONE]\n\n"
 
     async def _answer(self, watcher: Watcher | None = None) -> tuple[Answer, Usage]:
+        if self._reply is not None:
+            return Answer(self._reply), Usage()
         async with self._capacity.turn():
-            text, usage = await condensed(self._session, self._last, self._earlier)
+            text, usage = await condensed(self._session, self._question, self._earlier)
             answer = await self._metrics.counted(
                 self._session.answer(Question(text), strategy=self._strategy, watcher=watcher)
             )

@@ -10,12 +10,19 @@ _STATUS: tuple[tuple[type[RqaError], int], ...] = ((InputError, 400), (CallTimeo
 
 
 class ApiError(Exception):
-    """An error with its HTTP status. `kind` and `code` are the fields `type` and `code` of the body."""
+    """An error with its HTTP status. `kind`, `code` and `param`, a field of the request, go into the body."""
 
-    def __init__(self, status: int, message: str, kind: str = "invalid_request_error", code: str | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        kind: str = "invalid_request_error",
+        code: str | None = None,
+        param: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
-        self.body: dict[str, Any] = {"error": {"message": message, "type": kind, "param": None, "code": code}}
+        self.body: dict[str, Any] = {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 def api_error(error: RqaError) -> ApiError:

@@ -51,6 +51,12 @@ class StreamOptions(msgspec.Struct):
     include_usage: bool | None = None
 
 
+class Format(msgspec.Struct):
+    """The form of a completion. Only "text" is supported."""
+
+    type: str
+
+
 class Chat(msgspec.Struct):
     """A request for a chat completion. Further fields, such as `temperature`, have no effect."""
 
@@ -58,9 +64,19 @@ class Chat(msgspec.Struct):
     messages: list[Turn]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
+    n: int | None = None
+    response_format: Format | None = None
 
     def question(self) -> tuple[str, list[Message]]:
-        """Return the text of the last user message and the messages before it. Raises ApiError if there is none."""
+        """Return the text of the last user message and the messages before it.
+
+        Raises ApiError if there is none, or if the request wants several completions or another form than text.
+        """
+        if self.n not in (None, 1):
+            raise ApiError(400, "`n` must be 1. rqa gives one answer.", code="unsupported_value", param="n")
+        if self.response_format and self.response_format.type != "text":
+            message = "`response_format` must be text. For an answer as JSON, ask /v1/rqa/ask."
+            raise ApiError(400, message, code="unsupported_value", param="response_format")
         turns = [turn for turn in self.messages if turn.role in ("user", "assistant") and turn.text]
         if not turns or turns[-1].role != "user":
             raise ApiError(400, "The last of `messages` must be a question of the role `user`.")

@@ -196,7 +196,83 @@ def test_llm_is_a_client(server: Serving, tmp_path: Path) -> None:
         assert ran.stdout.startswith("In 1871[^1]\n\n[^1]: The light"), ran.stderr
 
 
+# -- chat front ends
+
+
+HISTORY = """
+### Chat History:
+<chat_history>
+USER: When was the lighthouse
+built?
+ASSISTANT: In 1871
+USER: And who built it?
+ASSISTANT: Ingrid Valdane
+</chat_history>"""
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("task", "reply"),
+    [
+        (
+            '### Task:\nGenerate a title.\n### Output:\nJSON format: { "title": "your title" }' + HISTORY,
+            '{"title":"When was the lighthouse built?"}',
+        ),
+        ('### Task:\nGenerate 1-3 tags.\n### Output:\n{ "tags": ["tag1", "tag2"] }' + HISTORY, '{"tags":[]}'),
+        (
+            '### Task:\nAnalyze.\n- return: { "queries": [] }.\n### Output:\n{\n  "queries": ["query1"]\n}' + HISTORY,
+            '{"queries":["And who built it?"]}',
+        ),
+        (
+            '### Task:\nSuggest.\n- with a "follow_ups" key\n### Output:\n{ "follow_ups": ["1?"] }' + HISTORY,
+            '{"follow_ups":[]}',
+        ),
+        (
+            "Provide a concise, 5-word-or-less title for the conversation.\n\n"
+            f"Conversation:\nUser: {'Why is it ' + 'so very ' * 20 + 'high?'}\nAI: The cliff is low.",
+            "Why is it so very so very so very so very so very so very…",
+        ),
+    ],
+    ids=["title", "tags", "queries", "follow-ups", "plain title"],
+)
+def test_a_task_of_a_front_end_is_no_question(client: Any, model: Server, task: str, reply: str, stream: bool) -> None:
+    before = len(model.requests)
+    completion = client.chat.completions.create(model="rqa/rag", messages=asked(task), stream=stream)
+    if stream:
+        told = "".join(chunk.choices[0].delta.content or "" for chunk in completion)
+    else:
+        told = completion.choices[0].message.content
+    assert told == reply and len(model.requests) == before
+
+
+@pytest.mark.parametrize("form", ["\n\n{}", "\n\n<user_query>\n{}\n</user_query>\n\n{}"])
+def test_a_question_follows_the_context_of_a_front_end(client: Any, model: Server, form: str) -> None:
+    context = '<context>\n<source id="1">A trap: </context> The moon has no keeper.</source>\n</context>'
+    message = "### Task:\nRespond to the user query using the provided context.\n\n" + context
+    client.chat.completions.create(model="rqa/rag", messages=asked(message + form.format(QUESTION, QUESTION)))
+    prompt = model.requests[-1].body["messages"][-1]["content"]
+    assert QUESTION in prompt and "moon" not in prompt and "### Task" not in prompt
+
+
+def test_tasks_of_a_front_end_are_not_in_the_history(tmp_path: Path, docs: Path) -> None:
+    task = '### Task:\n### Output:\n{ "tags": ["tag1"] }' + HISTORY
+    with serving(tmp_path, "--docs", docs, "-s", "rag") as server:
+        for text in (task, "Who was the engineer?"):
+            post(server, "/chat/completions", json={"model": "rqa/rag", "messages": asked(text)})
+        assert server.stop() == 0
+    env = {**os.environ, "RQA_DATA_DIR": str(tmp_path / "data")}
+    listed = subprocess.run([*RQA, "history", "--json"], env=env, capture_output=True, text=True)
+    assert "Who was the engineer?" in listed.stdout and "### Task" not in listed.stdout
+
+
 # -- requests that cannot be answered
+
+
+@pytest.mark.parametrize("field", [{"n": 2}, {"response_format": {"type": "json_object"}}], ids=["n", "format"])
+def test_a_field_that_rqa_cannot_honour_is_refused(client: Any, field: dict[str, Any]) -> None:
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.chat.completions.create(model="rqa/rag", messages=asked(QUESTION), **field)
+    assert refused.value.param == next(iter(field)) and f"`{refused.value.param}` must be" in refused.value.message
 
 
 @pytest.mark.parametrize(
