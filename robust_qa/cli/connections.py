@@ -6,7 +6,6 @@ import asyncio
 import math
 import resource
 import signal
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,8 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _MOST_CONNECTIONS = 1000
 _SENDING = 30.0  # seconds for a client to send a request
-_ACCEPTED = 16  # connections that asyncio accepts before it looks at any of them
-_QUEUED = 1024  # connections that the system accepts before asyncio does
+_ACCEPTED = 100  # connections that asyncio accepts before it looks at any of them
 
 
 class Server(uvicorn.Server):
@@ -47,12 +45,6 @@ class Server(uvicorn.Server):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.handle_exit, number, None)
         yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to accept connections."""
-        await super().startup(sockets)
-        for listening in sockets or []:
-            listening.listen(_QUEUED)  # asyncio has set it to _ACCEPTED
 
     def _report(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log an error once. asyncio repeats that too many files are open for as long as they are."""

@@ -133,23 +133,35 @@ class _Exchange:
         self._receive = receive
         self._send = send
         self._received = not has_body  # the whole request
-        self._left = False  # the client
+        self._read = asyncio.Event()  # set when the application has read the whole request
 
     async def run(self, app: App, scope: Messages) -> None:
-        """Let `app` answer. Cancel it if the client leaves before the request is whole."""
+        """Let `app` answer. Cancel it if the client leaves."""
+        answering = asyncio.ensure_future(app(scope, self.receive, self.send))
+        leaving = asyncio.create_task(self._leave())
         try:
-            await app(scope, self.receive, self.send)
-        except asyncio.CancelledError:
-            if not self._left:
-                raise
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                answering.result()
+        finally:
+            answering.cancel()
+            leaving.cancel()
+            await asyncio.gather(answering, leaving, return_exceptions=True)
 
     async def receive(self) -> Messages:
         message: Messages = await self._receive()
-        if message["type"] == "http.disconnect" and not self._received:
-            self._left = True
-            raise asyncio.CancelledError  # applications log any other error, with a traceback
         self._received = self._received or not message.get("more_body", False)
+        if self._received:
+            self._read.set()
+        if message["type"] == "http.disconnect":
+            await asyncio.Event().wait()  # `run` cancels the application, which would log the disconnect
         return message
+
+    async def _leave(self) -> None:
+        """Return when the client has left."""
+        await self._read.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
 
     async def send(self, message: Messages) -> None:
         if message["type"] == "http.response.start" and not self._received:

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,11 +18,11 @@ from starlette.routing import Route
 from robust_qa import Answer, RqaError
 from robust_qa.cli import as_json
 
-from .capacity import Capacity, ClientGone, unless_gone
+from .capacity import Capacity
 from .chat import Completion
 from .errors import ApiError, api_error
 from .footnotes import lead
-from .metrics import CONTENT_TYPE, Metrics
+from .metrics import Metrics
 from .requests import Ask, Chat, read
 from .static import document, page
 from .streaming import ALIVE, Events, Growing, as_event
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from robust_qa.answering import Session, Watcher
-
-_LEFT = 499  # nobody reads this status, as the client has left
 
 
 def application(session: Session, models: Mapping[str, str], capacity: Capacity, *, most: int) -> ASGIApp:
@@ -52,7 +51,7 @@ def application(session: Session, models: Mapping[str, str], capacity: Capacity,
             Route("/v1/rqa/ask", pages.ask, methods=["POST"]),
             Route("/v1/rqa/document", pages.document),
         ],
-        exception_handlers={ApiError: _failed, RqaError: _failed, HTTPException: _failed, ClientGone: _left},
+        exception_handlers={ApiError: _failed, RqaError: _failed, HTTPException: _failed},
     )
     return metrics.counting(app, [route.path for route in app.routes if isinstance(route, Route)])
 
@@ -74,7 +73,8 @@ class _Pages:
         return _json({"status": "ok", "requests": self._capacity.requests})
 
     async def metrics(self, request: Request) -> Response:
-        return Response(self._metrics.text(self._capacity.requests), headers={"Content-Type": CONTENT_TYPE})
+        counts = self._metrics.text(self._capacity.requests)
+        return Response(counts, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     async def document(self, request: Request) -> Response:
         indexed = await self._session.documents()
@@ -93,7 +93,7 @@ class _Pages:
         if chat.stream:
             return Events(completion.events(), self._capacity)
         with self._capacity.admitted():
-            return _json(await unless_gone(request.receive, completion.whole()))
+            return _json(await completion.whole())
 
     async def ask(self, request: Request) -> Response | Events:
         asked = await read(request, Ask, self._most)
@@ -117,7 +117,7 @@ class _Pages:
         if asked.stream:
             return Events(events(), self._capacity)
         with self._capacity.admitted():
-            return _json(as_json(await unless_gone(request.receive, answer())))
+            return _json(as_json(await answer()))
 
     def _strategy(self, model: str) -> str:
         """Return the strategy of that model. Raises ApiError if there is none."""
@@ -137,10 +137,6 @@ async def _failed(request: Request, error: Exception) -> Response:
     if error.status == 429:
         response.headers["retry-after"] = "1"
     return response
-
-
-async def _left(request: Request, error: Exception) -> Response:
-    return Response(status_code=_LEFT)
 
 
 def _json(body: Any, status: int = 200) -> Response:

@@ -1,22 +1,12 @@
-"""Limits on the answers in progress: how many, how long, and only while their client waits."""
+"""Limits on the answers in progress: how many, and how long."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import ApiError
-
-if TYPE_CHECKING:
-    from starlette.types import Receive
-
-T = TypeVar("T")
-
-
-class ClientGone(Exception):
-    """The client has closed its connection."""
 
 
 class Capacity:
@@ -50,22 +40,3 @@ class Capacity:
             if not limit.expired():
                 raise
             raise ApiError(504, f"No answer within {self._seconds:g} s.", "timeout_error") from error
-
-
-async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`. If the client leaves first, cancel `work` and raise ClientGone."""
-    working, leaving = asyncio.create_task(work), asyncio.create_task(_gone(receive))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientGone
-        return working.result()
-    finally:
-        working.cancel()
-        leaving.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -73,8 +73,8 @@ def serve(
 
     Each strategy that can run is a model, such as rqa/astute. -s serves only the strategies you name.
     """
-    if not (find_spec("starlette") and find_spec("uvicorn")):
-        raise MissingError("`rqa serve` needs starlette and uvicorn.", hint=f"Run `{install_hint('serve')}`.")
+    if not all(map(find_spec, ("prometheus_client", "starlette", "uvicorn"))):
+        raise MissingError("`rqa serve` needs further packages.", hint=f"Run `{install_hint('serve')}`.")
     from robust_qa.cli.answering import in_session
 
     from .app import application

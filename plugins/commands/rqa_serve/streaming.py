@@ -12,7 +12,6 @@ import msgspec
 from robust_qa import RqaError
 from robust_qa.kit import printable, single_line
 
-from .capacity import ClientGone, unless_gone
 from .errors import ApiError, api_error
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Growing:
 
 
 class Events:
-    """A response with events, which ends when the client leaves. An error becomes the last event."""
+    """A response with events, in which an error becomes the last event."""
 
     def __init__(self, events: AsyncIterator[bytes], capacity: Capacity) -> None:
         self._events = events
@@ -74,10 +73,7 @@ class Events:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._capacity.admitted():
-            try:
-                await unless_gone(receive, self._send_to(send))
-            except ClientGone:
-                return
+            await self._send_to(send)
 
     async def _send_to(self, send: Send) -> None:
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]

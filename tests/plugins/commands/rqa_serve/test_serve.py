@@ -22,7 +22,7 @@ from standins.openai import serve as endpoint
 from standins.serving import RQA, Serving, serving
 
 openai = pytest.importorskip("openai", reason="pip install -e '.[dev]'")
-for module in ("starlette", "uvicorn"):
+for module in ("prometheus_client", "starlette", "uvicorn"):
     pytest.importorskip(module, reason="pip install -e '.[serve]'")
 
 QUESTION = "When was the lighthouse built?"
@@ -403,6 +403,15 @@ def test_a_client_that_leaves_cancels_its_calls(server: Serving, model: Server, 
     assert eventually(lambda: httpx.get(health, trust_env=False).json()["requests"] == 0)
 
 
+def test_a_client_that_leaves_within_its_request_leaves_no_message(tmp_path: Path) -> None:
+    with serving(tmp_path, "-s", "norag", reader="http://localhost:1") as server:
+        with connected(server) as connection:
+            connection.sendall(HEAD + b"Content-Length: 99\r\n\r\n{")
+        assert httpx.get(f"{server.url}/models", trust_env=False).status_code == 200
+        assert server.stop() == 0
+        assert "Traceback" not in server.process.stderr.read()  # type: ignore[union-attr]
+
+
 def test_sigterm_finishes_what_is_running(tmp_path: Path) -> None:
     with (
         endpoint(lambda request, number: "Late", latency=1.0) as slow,
@@ -428,7 +437,7 @@ def connected(server: Serving) -> socket.socket:
 
 @contextmanager
 def open_files(most: int) -> Iterator[None]:
-    """A limit on the files of the processes that are started."""
+    """A limit on the files of this process and of those that it starts."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
     try:
@@ -439,9 +448,10 @@ def open_files(most: int) -> Iterator[None]:
 
 def test_silent_connections_keep_nobody_out(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        with open_files(256):
+        with open_files(1024):
             server = stack.enter_context(serving(tmp_path, "-s", "norag", reader="http://localhost:1"))
-        for _ in range(400):
+        stack.enter_context(open_files(2048))
+        for _ in range(1100):
             stack.enter_context(connected(server))
         assert httpx.get(f"{server.url}/models", trust_env=False).status_code == 200
         assert server.stop() == 0 and "Traceback" not in server.process.stderr.read()  # type: ignore[union-attr]
