@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
-import msgspec
 
 from ..config.keys import Key, is_loopback
 from ..errors import ConfigError
@@ -105,6 +104,11 @@ class _Access:
         self._app = app
         self._expected = f"Bearer {secret}".encode() if secret else b""
         self._unguarded = frozenset(unguarded)
+        if secret:
+            self._refusal = _refusal(401, "The bearer token is missing or wrong.", "authentication_error")
+        else:
+            message = "Without a token, this server answers only requests to localhost."
+            self._refusal = _refusal(403, message, "forbidden")
 
     async def __call__(self, scope: Messages, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -112,13 +116,10 @@ class _Access:
             return
         headers = dict(scope["headers"])
         exchange = _Exchange(receive, send, has_body=bool({b"content-length", b"transfer-encoding"} & headers.keys()))
-        if scope["path"] in self._unguarded or self._lets_in(headers):
-            await exchange.run(self._app, scope)
-        elif self._expected:
-            await _refuse(exchange.send, 401, "The bearer token is missing or wrong.", "authentication_error")
-        else:
-            message = "Without a token, this server answers only requests to localhost."
-            await _refuse(exchange.send, 403, message, "forbidden")
+        app = self._app
+        if scope["path"] not in self._unguarded and not self._lets_in(headers):
+            app = self._refusal
+        await exchange.run(app, scope)
 
     def _lets_in(self, headers: dict[bytes, bytes]) -> bool:
         if self._expected:
@@ -187,10 +188,8 @@ def _is_of_this_machine(url: bytes) -> bool:
         return False
 
 
-async def _refuse(send: Any, status: int, message: str, kind: str) -> None:
-    body = msgspec.json.encode({"error": {"message": message, "type": kind, "param": None, "code": kind}})
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _refusal(status: int, message: str, kind: str) -> Any:
+    from starlette.responses import JSONResponse
+
+    body = {"error": {"message": message, "type": kind, "param": None, "code": kind}}
+    return JSONResponse(body, status, {"WWW-Authenticate": "Bearer"} if status == 401 else None)

@@ -40,10 +40,7 @@ def server(tools: Tools) -> MCPServer:
     """Return a server with the tools of rqa and of other plugins, and documents and passages as resources."""
     made = _Server("rqa", instructions=_INSTRUCTIONS, version=__version__, log_level="ERROR")
     made.tools = tools
-    made.add_tool(tools.ask)
-    made.add_tool(tools.search)
-    made.add_tool(tools.list_documents)
-    for tool in tools.of_plugins():
+    for tool in tools.all():
         made.add_tool(tool)
     made.resource("rqa://passage/{id}", name="passage", description="A passage that `ask` or `search` has returned.")(
         tools.passage

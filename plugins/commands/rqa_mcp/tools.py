@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Answering, Run
 
-Tool = Callable[..., Awaitable[dict[str, Any]]]
+Tool = Callable[..., Awaitable[Any]]
 
 _KEPT = 2000  # passages that can be read as resources
 _LISTED = 500  # documents in one list
@@ -58,11 +58,7 @@ class Tools:
         has the sides. Without a sure answer, `answer` is null, `best_guess` is the likeliest one with its
         confidence, and `closest` has the closest passages.
         """
-        try:
-            answer = await self._answer(question, strategy, documents)
-        except RqaError as error:
-            raise _failed(error) from error
-        return self._told(answer)
+        return self._told(await self._answer(question, strategy, documents))
 
     async def search(
         self,
@@ -70,17 +66,14 @@ class Tools:
         k: Annotated[int, Field(ge=1, le=100, description="The number of passages.")] = 10,
     ) -> list[dict[str, Any]]:
         """Find passages in the documents, the most relevant first."""
-        try:
-            check_question(query)
-            await self._session.keep_fresh()
-            passages = await self._session.toolbox_for(Question(query)).retrieve(query, k=k)
-        except RqaError as error:
-            raise _failed(error) from error
+        check_question(query)
+        await self._session.keep_fresh()
+        passages = await self._session.toolbox_for(Question(query)).retrieve(query, k=k)
         return [
             {
-                "text": printable(passage.text),
-                "title": printable(passage.title),
-                "source": printable(passage.source),
+                "text": passage.text,
+                "title": passage.title,
+                "source": passage.source,
                 "score": passage.score,
                 "uri": self._keep(passage.source, passage.id, passage.text),
             }
@@ -95,10 +88,7 @@ class Tools:
 
         `uri` is the text of the document as a resource. `total` counts all documents, of which at most 500 are listed.
         """
-        try:
-            documents = await self._session.documents()
-        except RqaError as error:
-            raise _failed(error) from error
+        documents = await self._session.documents()
         found = [name for name in sorted(documents) if containing.casefold() in name.casefold()]
         listed = [
             {
@@ -121,12 +111,12 @@ class Tools:
         except (OSError, Unreadable) as error:
             raise ResourceError(printable(f"{name} cannot be read: {error}.")) from error
 
-    def of_plugins(self) -> list[Tool]:
-        """Return the tools of other plugins. Their errors become messages for the agent."""
+    def all(self) -> list[Tool]:
+        """Return these tools and those of plugins. Their errors become messages for the agent."""
         found, warnings = self._run.host.tools(self._session)
         for warning in warnings:
             self._run.say(warning)
-        return list(map(_safe, found))
+        return [*map(_safe, (self.ask, self.search, self.list_documents, *found))]
 
     def passage(self, id: str) -> str:
         """Return the text of a passage that was returned before."""
@@ -166,8 +156,7 @@ class Tools:
         for cited in _citations(whole):
             text = retrieved.get((cited["source"], cited["id"]))
             cited["uri"] = self._keep(cited["source"], cited["id"], text) if text is not None else None
-        told: dict[str, Any] = _printable({name: whole[name] for name in _FIELDS if name in whole})
-        return told
+        return {name: whole[name] for name in _FIELDS if name in whole}
 
     def _keep(self, source: str, id: str, text: str) -> str:
         """Keep a passage to be read as a resource. Returns its URI."""
@@ -190,18 +179,13 @@ def _text(path: Path) -> str:
 
 def _safe(tool: Tool) -> Tool:
     @functools.wraps(tool)
-    async def call(*arguments: Any, **named: Any) -> dict[str, Any]:
+    async def call(*arguments: Any, **named: Any) -> Any:
         try:
-            told: dict[str, Any] = _printable(await tool(*arguments, **named))
+            return _printable(await tool(*arguments, **named))
         except RqaError as error:
-            raise _failed(error) from error
-        return told
+            raise ToolError(printable(f"{error.message} {error.hint}".strip())) from error
 
     return call
-
-
-def _failed(error: RqaError) -> ToolError:
-    return ToolError(printable(f"{error.message} {error.hint}".strip()))
 
 
 def _retrieved(answer: Answer) -> Iterable[Mapping[str, Any]]:
