@@ -47,19 +47,7 @@ _FOOTNOTE = re.compile(r"\[\^[\w-]{1,20}\](:\s*)?")
 _PROPERTY = re.compile(r"^\*\*(\w+)\*\*: *(.*)$", re.M)  # of a document in org or LaTeX
 _COMMAND = re.compile(r"\\(?:begin|end)\{document\}|\\(?:sub){0,2}section\*?\{[^{}\n]{1,200}\}")
 _UNCLOSED = re.compile(r"\*\*([^*\n]+)\n+\*\*$", re.M)  # bold text that ends in another paragraph
-_LETTERS = {
-    "ss": "ß",
-    "aa": "å",
-    "AA": "Å",
-    "ae": "æ",
-    "AE": "Æ",
-    "oe": "œ",
-    "OE": "Œ",
-    "o": "ø",
-    "O": "Ø",
-    "l": "ł",
-    "L": "Ł",
-}
+_LETTERS = dict(zip("ss aa AA ae AE oe OE o O l L".split(), "ßåÅæÆœŒøØłŁ", strict=True))
 _ACCENTS = dict(
     zip("`'^~\"=.uvHckr", map(chr, (768, 769, 770, 771, 776, 772, 775, 774, 780, 779, 807, 808, 778)), strict=True)
 )
@@ -151,7 +139,10 @@ def _extract(content: bytes, type: str, file: File) -> Any:
         tree_sitter=xberg.TreeSitterConfig(enabled=False),  # it would download grammars
         pages=xberg.PageConfig(extract_pages=True),
         security_limits=xberg.SecurityLimits(
-            max_archive_size=file.limit, max_content_size=file.limit, max_table_cells=2_000_000
+            max_archive_size=file.limit,
+            max_compression_ratio=file.limit,  # honest tables have 200:1, and the size is limited anyway
+            max_content_size=file.limit,
+            max_table_cells=2_000_000,
         ),
     )
     source = xberg.ExtractInput(kind="bytes", bytes=content, mime_type=type)
