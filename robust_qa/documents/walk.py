@@ -62,7 +62,7 @@ def find(given: Iterable[Path], known: Mapping[str, State] | None = None, withou
     """Return the files to read.
 
     In folders these are the files of a supported format and all other text files, except hidden files and indexes of
-    rqa, and of `without`. Follows links that stay inside the folder, and enters each folder once. Does not open files
+    rqa, and of `without`. A link counts as what it leads to, which is read under its own name. Does not open files
     whose state is the one in `known`.
     """
     found = Found()
@@ -77,15 +77,20 @@ def find(given: Iterable[Path], known: Mapping[str, State] | None = None, withou
                 continue
             status = None
         if status and stat.S_ISDIR(status.st_mode):
-            for name, state, is_link in _walk(os.path.realpath(path), found, without):
-                if not is_link and name in known and known[name] == state:
-                    found.unchanged[name] = None
-                else:
-                    _add(Path(name), state, found, known, links if is_link else None)
+            files = _walk(os.path.realpath(path), found, without, links)
         elif status and stat.S_ISREG(status.st_mode):
-            _add(path, state_of(status), found, known, links)
+            named = identity(path)
+            links += [named] if named != real(path) else []
+            files = iter([(str(named), state_of(status))])
         else:
             found.skipped.append((shown(path), "it is neither a file nor a folder"))
+            continue
+        for file, state in files:
+            name = shown(file)
+            if known.get(name) == state:
+                found.unchanged[name] = None
+            else:
+                _add(Path(file), name, state, found)
     for target in map(real, links):  # a file with a better name is read once
         found.files.pop(target, None)
         found.unchanged.pop(shown(target), None)
@@ -97,16 +102,7 @@ def state_of(status: os.stat_result) -> State:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _add(path: Path, state: State, found: Found, known: Mapping[str, State], links: list[Path] | None) -> None:
-    """Add a file. With `links`, `path` may be a link, and is added to them if it keeps its own name."""
-    if links is not None:
-        path = identity(path)
-        if _is_link(path):
-            links.append(path)
-    name = shown(path)
-    if known.get(name) == state:
-        found.unchanged[name] = None
-        return
+def _add(path: Path, name: str, state: State, found: Found) -> None:
     try:
         readable = is_readable(path)
     except OSError as error:
@@ -145,25 +141,23 @@ def places(paths: Iterable[Path]) -> set[Path]:
     return {Path(shown(place)) for path in paths for place in (real(path), identity(path))}
 
 
-def _walk(top: str, found: Found, without: Collection[str]) -> Iterator[tuple[str, State, bool]]:
-    """Yield the files in the folder `top`, a resolved path, with their states, and whether they are links.
+def _walk(top: str, found: Found, without: Collection[str], links: list[Path]) -> Iterator[tuple[str, State]]:
+    """Yield the files in the folder `top`, a resolved path, with their states. Add those that are links to `links`.
 
+    A link leads to a file that is found anyway, so it is left out unless its name is the better one.
     Works with strings, because a scan of many files is to be fast.
     """
-    entered: set[tuple[int, int]] = set()
     pending = [top]  # not os.walk, which recurses and cannot enter a folder that is nested 1,000 deep
     while pending:
         folder = pending.pop()
         try:
-            status = os.stat(folder)  # noqa: PTH116
             with os.scandir(folder) as entries:
                 by_name = {entry.name: entry for entry in entries}
         except OSError as error:
             found.close(Path(folder), error)
             continue
-        if MARKER in by_name or (status.st_dev, status.st_ino) in entered:
+        if MARKER in by_name:
             continue
-        entered.add((status.st_dev, status.st_ino))
         folders: list[str] = []
         for name in sorted(name for name in by_name if not name.startswith(".")):
             path, is_link = by_name[name].path, by_name[name].is_symlink()
@@ -175,21 +169,27 @@ def _walk(top: str, found: Found, without: Collection[str]) -> Iterator[tuple[st
                 if error.errno not in ABSENT:
                     found.close(Path(path), error)
                 continue
-            is_folder = stat.S_ISDIR(status.st_mode)
-            if not is_folder and not stat.S_ISREG(status.st_mode):
-                continue
-            # An untrusted folder may contain links to private files, which must not go to a model.
-            if is_link and not real(Path(path)).is_relative_to(top):
-                found.skipped.append((shown(Path(path)), "it links to a file outside the folder; to read it, name it"))
+            is_folder, is_file = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
+            if is_link and (is_folder or is_file):
+                link, target = Path(path), real(Path(path))
+                # An untrusted folder may contain links to private files, which must not go to a model.
+                if private := _private(target, Path(top)):
+                    found.skipped.append((shown(path), f"it links to {private}; to read it, name it"))
+                elif is_file and identity(link) != target:
+                    links.append(link)
+                    yield path, state_of(status)
             elif is_folder:
                 folders.append(path)
-            else:
-                yield path, state_of(status), is_link
+            elif is_file:
+                yield path, state_of(status)
         pending += reversed(folders)
 
 
-def _is_link(path: Path) -> bool:
-    return os.path.islink(path)  # noqa: PTH114  (Path.is_symlink raises if the name is too long)
+def _private(target: Path, top: Path) -> str:
+    """Return why a link to `target` is not followed in the folder `top`, "" if it is. Both are resolved."""
+    if not target.is_relative_to(top):
+        return "a file outside the folder"
+    return "a hidden file or an index" if is_skipped(target, top) else ""
 
 
 def is_gone(path: Path) -> bool:
@@ -201,7 +201,7 @@ def is_gone(path: Path) -> bool:
     return False
 
 
-def shown(path: Path) -> str:
+def shown(path: Path | str) -> str:
     """Return `path` as text, with bytes that are not UTF-8 escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 

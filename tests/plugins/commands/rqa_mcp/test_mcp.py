@@ -260,6 +260,9 @@ async def test_files_that_an_index_skips_cannot_be_named(tmp_path: Path, docs: P
         for name in (*names, "sub/../.env", "link.txt"):
             refused = await client.call_tool("ask", {"question": "What is the password?", "documents": [name]})
             assert refused.is_error and "open to agents" in refused.content[0].text, name
+        for name in ("", "."):
+            told = await client.call_tool("ask", {"question": "What is the password?", "documents": [name]})
+            assert "hunter2" not in told.content[0].text
 
 
 async def test_without_an_open_folder_no_document_can_be_named(tmp_path: Path, docs: Path) -> None:

@@ -200,6 +200,26 @@ def test_a_link_that_leads_out_of_the_folder_is_left_out_and_reported(docs, bm25
     assert len(sources(retriever)) == 1
 
 
+def test_a_link_counts_as_what_it_leads_to(docs, bm25):
+    for name in (".git/config", "index/rqa-index.json", "index/b.txt", "a.txt", "sub/c.txt"):
+        (docs / name).parent.mkdir(exist_ok=True)
+        (docs / name).write_text(f"The panda of {name}.")
+    hidden = {
+        "notes.txt": ".git/config",
+        "chain.txt": "notes.txt",
+        "manual": ".git",
+        "sub/deep": "../.git",
+        "sub/b.txt": "../index/b.txt",
+        "old": "index",
+    }
+    for link, target in {**hidden, "seen.txt": "a.txt", "again": "sub"}.items():
+        (docs / link).symlink_to(target)
+    report = bm25().index([docs])
+    reason = "it links to a hidden file or an index; to read it, name it"
+    assert dict(report.skipped) == {str(docs / link): reason for link in hidden}
+    assert {passage.source for passage in bm25().retrieve("panda", 100)} == {str(docs / "a.txt"), f"{docs}/sub/c.txt"}
+
+
 def test_a_file_with_several_names_is_read_once(docs, bm25, tmp_path, monkeypatch):
     (docs / "a.txt").write_text("panda")
     (docs / "b.txt").symlink_to("a.txt")
