@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..sanitize import tidy
-from .blocks import Block, Unreadable
+from .blocks import Block, TemporarilyUnreadable, Unreadable
 from .cutting import Cut, Excerpt
 from .document import Document, Report
 from .encodings import charset
@@ -40,6 +40,7 @@ __all__ = [
     "Report",
     "Skipped",
     "State",
+    "TemporarilyUnreadable",
     "Unreadable",
     "charset",
     "check_known",

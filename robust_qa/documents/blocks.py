@@ -25,8 +25,8 @@ class Unreadable(Exception):
     """The file cannot be read. The message is the reason, to follow the path."""
 
 
-class LongLineError(Exception):
-    """A line of a table is too long. The message names the line."""
+class TemporarilyUnreadable(Unreadable):
+    """The file cannot be read now, for lack of time or memory. Another attempt may succeed."""
 
 
 @dataclass(frozen=True, slots=True)

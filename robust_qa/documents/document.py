@@ -6,14 +6,14 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TextIO
 
 from ..sanitize import single_line
-from .blocks import Block, LongLineError, Unreadable, as_title, title_of
+from .blocks import Block, TemporarilyUnreadable, Unreadable, as_title, title_of
 from .encodings import decode, encoding_of
 
 LIMIT = 200_000_000  # bytes of a file
@@ -124,6 +124,22 @@ class File:
             raise Unreadable(f"it cannot be decompressed: {error}") from error
 
 
+def unpacked_size(path: Path) -> int:
+    """Return the bytes that a zip or gzip file states for its content, up to LIMIT. Other files: their own size."""
+    import zipfile  # here, because few files need it
+
+    size = 0
+    with suppress(OSError, ValueError, NotImplementedError, zipfile.BadZipFile), path.open("rb") as stream:
+        size = stream.seek(0, io.SEEK_END)
+        if path.suffix.lower() == ".gz":
+            stream.seek(-4, io.SEEK_END)
+            size = max(size, min(int.from_bytes(stream.read(), "little"), LIMIT))
+        elif zipfile.is_zipfile(stream):
+            with zipfile.ZipFile(stream) as archive:
+                size = max(size, min(sum(member.file_size for member in archive.infolist()), LIMIT))
+    return size
+
+
 @contextmanager
 def unreadable_on_failure() -> Iterator[None]:
     """Raise Unreadable for any exception except OSError, so that one bad file does not stop the indexing."""
@@ -131,10 +147,8 @@ def unreadable_on_failure() -> Iterator[None]:
         yield
     except (OSError, Unreadable):
         raise
-    except LongLineError as error:
-        raise Unreadable(str(error)) from error
     except MemoryError as error:
-        raise Unreadable("reading it needs too much memory") from error
+        raise TemporarilyUnreadable("reading it needs too much memory") from error
     except Exception as error:
         why = f"{type(error).__name__}: {single_line(str(error))}".removesuffix(": ")
         raise Unreadable(f"reading it failed with {why[:_LONGEST_WHY]}") from error

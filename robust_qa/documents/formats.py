@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -75,7 +76,9 @@ def _documents(file: File, report: Report) -> Iterator[Document]:
 _Blocks = Callable[[str, int], tuple[str, list[Block]]]
 
 
-def _text(file: File, read_blocks: _Blocks, date_in: Callable[[str], str] = lambda text: "") -> Iterator[Document]:
+def _text(
+    file: File, report: Report, read_blocks: _Blocks, date_in: Callable[[str], str] = lambda text: ""
+) -> Iterator[Document]:
     title, date, line = "", "", 1
     with file.lines() as stream:
         for number, part in enumerate(_parts(stream)):
@@ -100,25 +103,9 @@ def _parts(stream: TextIO) -> Iterator[str]:
         yield text
 
 
-def _plain(file: File, report: Report) -> Iterator[Document]:
-    return _text(file, read_plain)
-
-
-def _markdown(file: File, report: Report) -> Iterator[Document]:
-    return _text(file, read_markdown, markdown.date_in)
-
-
-def _rst(file: File, report: Report) -> Iterator[Document]:
-    return _text(file, read_rst)
-
-
 def _code(file: File, report: Report) -> Iterator[Document]:
-    for document in _text(file, read_code):
+    for document in _text(file, report, read_code):
         yield replace(document, title=f"{file.stem}{file.suffix}" if file.content is not None else file.path.name)
-
-
-def _man(file: File, report: Report) -> Iterator[Document]:
-    return _text(file, read_roff)
 
 
 def _html(file: File, report: Report) -> Iterator[Document]:
@@ -157,11 +144,11 @@ def _pdf(file: File, report: Report) -> Iterator[Document]:
 
 
 _READERS: dict[str, Callable[[File, Report], Iterator[Document]]] = {
-    "plain": _plain,
-    "markdown": _markdown,
-    "rst": _rst,
+    "plain": partial(_text, read_blocks=read_plain),
+    "markdown": partial(_text, read_blocks=read_markdown, date_in=markdown.date_in),
+    "rst": partial(_text, read_blocks=read_rst),
     "html": _html,
-    "man": _man,
+    "man": partial(_text, read_blocks=read_roff),
     "code": _code,
     "json": _json,
     "jsonl": read_jsonl,

@@ -1,6 +1,7 @@
 """Read files in worker processes with limits of time and memory, so that a hostile file costs one message.
 
-A worker that hangs, needs too much memory or crashes ends, and another takes its place.
+A worker that hangs, needs too much memory or crashes ends, and another takes its place. That is a temporary failure,
+because the machine may be the cause.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..config.environment import cores
-from .blocks import Unreadable
-from .document import LIMIT, Document, Report, unreadable_on_failure
+from .blocks import TemporarilyUnreadable, Unreadable
+from .document import LIMIT, Document, Report, unpacked_size, unreadable_on_failure
 
-SECONDS = 30.0  # to read a file
-_PER_MEGABYTE = 2.0  # more seconds for each megabyte of the file
+SECONDS = 30.0  # of processor time to read a file
+_PER_MEGABYTE = 2.0  # more seconds for each megabyte of the file when decompressed
+_PATIENCE = 10.0  # times the limit of processor time that may pass, for a reader that only waits
 _MEMORY = 1_000_000_000  # bytes that a worker may use beyond those that it starts with
 _AHEAD = 32  # calls handed out before their results are wanted
 _BATCH = 16  # results that a worker sends at once
@@ -39,7 +41,7 @@ _RETIRED = 3  # exit code of a worker that kept much memory after a file
 class Call:
     """A generator function to run on the file at `path`. `function`, `args` and the results must be picklable.
 
-    The time limit is `seconds` and two more for each megabyte of the file.
+    The limit of processor time is `seconds` and two more for each megabyte of the file when decompressed.
     """
 
     path: Path
@@ -50,11 +52,8 @@ class Call:
 
     @property
     def timeout(self) -> float:
-        """The time limit in seconds."""
-        try:
-            return self.seconds + _PER_MEGABYTE * self.path.stat().st_size / 1e6
-        except OSError:
-            return self.seconds
+        """The limit of processor time in seconds."""
+        return self.seconds + _PER_MEGABYTE * unpacked_size(self.path) / 1e6
 
     def results(self) -> Iterator[Any]:
         """Run the function in this process. Raises OSError and Unreadable."""
@@ -75,14 +74,11 @@ def read(path: Path, report: Report, limit: int = LIMIT) -> Iterator[Document]:
 
 
 def _documents(path: Path, limit: int) -> Iterator[Document | tuple[str, str]]:
-    """Yield the documents of a file, and (location, reason) for its skipped rows."""
+    """Yield the documents of a file, then (location, reason) for each skipped row."""
     from .formats import read as read_here
 
     skipped: list[tuple[str, str]] = []
-    for document in read_here(path, lambda *row: skipped.append(row), limit):
-        yield from skipped
-        skipped.clear()
-        yield document
+    yield from read_here(path, lambda *row: skipped.append(row), limit)
     yield from skipped
 
 
@@ -212,17 +208,22 @@ class _Worker:
             self._calls.flush()
 
     def _replace(self) -> None:
-        """Start another process for the one that ended. Raises Unreadable if the first call ended it."""
+        """Start another process for the one that ended. Raises TemporarilyUnreadable if the first call ended it."""
         self.kill()
         code = self._process.returncode
         culprit = self.calls.popleft() if code != _RETIRED else None
         self._start()
         for call in self.calls:
             self._send(call)
-        if code == -signal.SIGALRM and culprit:
-            raise Unreadable(f"reading it took longer than {culprit.timeout:.0f} s")
-        if culprit:
-            raise Unreadable(f"its reader crashed ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})")
+        if not culprit:
+            return
+        ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        reasons = {
+            "SIGPROF": f"reading it took longer than {culprit.timeout:.0f} s of processor time",
+            "SIGALRM": f"reading it took longer than {culprit.timeout * _PATIENCE:.0f} s",
+            "SIGKILL": "its reader was killed, probably for lack of memory",
+        }
+        raise TemporarilyUnreadable(reasons.get(ended, f"its reader crashed ({ended})"))
 
 
 # -- in the worker
@@ -231,7 +232,8 @@ class _Worker:
 def work() -> None:
     """Run the calls that arrive at standard input, until it ends. Write their results to standard output."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process even inside a library
+    for limit in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(limit, signal.SIG_DFL)  # ends the process even inside a library
     arriving, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -260,7 +262,7 @@ def _run(call: Call, timeout: float, replies: IO[bytes]) -> None:
         replies.flush()
         signal.setitimer(signal.ITIMER_REAL, left)
 
-    signal.setitimer(signal.ITIMER_REAL, timeout)
+    _limit_time(timeout)
     items: list[Any] = []
     error: Exception | None = None
     try:
@@ -271,8 +273,14 @@ def _run(call: Call, timeout: float, replies: IO[bytes]) -> None:
                 items = []
     except (OSError, Unreadable) as failure:
         error = failure
+    _limit_time(0)
     send(items, True, error)
-    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _limit_time(seconds: float) -> None:
+    """End this process after so many seconds of processor time, or when it waited for long. 0: never."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds * _PATIENCE)
 
 
 def _limit_memory() -> int:

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from .plain import read_plain
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-_SECONDS = 20.0  # for the pictures of one file
+_SECONDS = 20.0  # of processor time for the pictures of one file
 _SCALE = 200 / 72  # points to the 200 dots per inch at which tesseract reads print well
 # Compound words lose their hyphen here too, but far more words are hyphenated to fill the line.
 _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]*\n[ \t]*(?=([^\W\d_]))")
@@ -40,9 +39,9 @@ def read_pdf(file: File, report: Report) -> Iterator[Document]:
         raise Unreadable(reason) from error
     title = pdf.get_metadata_value("Title").removeprefix("Microsoft Word - ") or file.stem
     pictures: list[int] = []
-    deadline = time.monotonic() + _SECONDS
+    most = _spent() + _SECONDS
     for number in range(1, len(pdf) + 1):
-        blocks = _page(pdf, number, deadline)
+        blocks = _page(pdf, number, most)
         if blocks:
             yield file.document(title, blocks, part=f"page={number}", place=f"page {number}")
         elif blocks is None:
@@ -54,15 +53,15 @@ def read_pdf(file: File, report: Report) -> Iterator[Document]:
         report(str(file.path), f"read without {pages} {numbers}, pictures without text: {why}")
 
 
-def _page(pdf: PdfDocument, number: int, deadline: float) -> list[Block] | None:
-    """Return the blocks of a page, None if it is a picture that was not read."""
+def _page(pdf: PdfDocument, number: int, most: float) -> list[Block] | None:
+    """Return the blocks of a page, None for a picture that was not read. Reads them while `_spent` is below `most`."""
     page = pdf[number - 1]
     try:
         text = page.get_textpage().get_text_range().replace("\r\n", "\n")
         if not text.strip():
             if next(page.get_objects(max_depth=2), None) is None:
                 return []
-            if not _tesseract() or time.monotonic() > deadline:
+            if not _tesseract() or _spent() > most:
                 return None
             text = _recognised(page)
             if not text.strip():
@@ -80,6 +79,12 @@ def _joined(text: str) -> str:
 
 def _tesseract() -> str | None:
     return shutil.which("tesseract")
+
+
+def _spent() -> float:
+    """Return the seconds of processor time that tesseract took in this process."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _recognised(page: PdfPage) -> str:

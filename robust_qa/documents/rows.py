@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from ..kit.dates import iso_date
-from .blocks import Block, Blocks, as_title, unlined
+from .blocks import Blocks, as_title, unlined
 from .document import Document, File, Report
 from .plain import read_plain
 from .structured import read_json
@@ -52,7 +52,9 @@ def read_jsonl(file: File, report: Report) -> Iterator[Document]:
             try:
                 value = json.loads(line)
                 if isinstance(value, dict) and not any(name in value for name in _NAMES["text"]):
-                    yield _record(file, read_json(value), f"line {number}")
+                    if not (blocks := read_json(value)):
+                        raise ValueError("it has no text")
+                    yield file.document(file.stem, blocks, part=f"line={number}", place=f"line {number}")
                 elif isinstance(value, dict):
                     yield _passage(value, file, number)
                 else:
@@ -179,9 +181,3 @@ def _shown(cell: ReadOnlyCell) -> str:
     number = f"{value * 100:.10g}%" if form.endswith("%") else f"{value:.15g}"
     unit = _UNIT.search(form.split(";", maxsplit=1)[0])
     return f"{number} {next(filter(None, unit.groups())).strip()}".rstrip() if unit else number
-
-
-def _record(file: File, blocks: list[Block], place: str) -> Document:
-    if not blocks:
-        raise ValueError("it has no text")
-    return file.document(file.stem, blocks, part=place.replace(" ", "="), place=place)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, count, pairwise
 from typing import TextIO
 
-from .blocks import LongLineError
+from .blocks import Unreadable
 
 _LONGEST_CELL = 1 << 24  # characters
 _LONGEST_LINE = 1_000_000  # characters in a line of csv
@@ -41,7 +41,7 @@ def delimiter_of(text: str) -> str:
 def read_csv(stream: TextIO, delimiter: str = ",") -> Iterator[Row]:
     """Return the rows of a csv file. A quoted cell may span lines. A row with unmatched quotes is wrong.
 
-    Raises LongLineError if a line has more than 1,000,000 characters.
+    Raises Unreadable if a line has more than 1,000,000 characters.
     """
     csv.field_size_limit(_LONGEST_CELL)  # the default is too short for articles
     line = ""
@@ -53,7 +53,7 @@ def read_csv(stream: TextIO, delimiter: str = ",") -> Iterator[Row]:
             if not line:
                 return
             if len(line) > _LONGEST_LINE:
-                raise LongLineError(f"line {number} has more than {_LONGEST_LINE:,} characters")
+                raise Unreadable(f"line {number} has more than {_LONGEST_LINE:,} characters")
             yield line
 
     rows = csv.reader(lines(), strict=True, delimiter=delimiter)

@@ -31,8 +31,9 @@ _TICK = 20_000_000  # nanoseconds within which two changes of a file may get the
 class Indexed(msgspec.Struct, frozen=True, array_like=True):
     """What an index keeps of a file, or of a folder that cannot be opened.
 
-    `state`, `stamp` and `options` are from before the file was read; the state is None if it is to be read again.
-    `skipped` holds what was not read, with reasons. With no `passages`, nothing was.
+    `state`, `stamp` and `options` are from before the file was read. If reading it failed for now, `options` is "", and
+    `stamp` is that of the old passages. `skipped` holds what was not read, with reasons. With no `passages`, nothing
+    was.
     """
 
     state: State | None = None
@@ -90,7 +91,8 @@ class Entry:
 class FileReader:
     """Reads files into passages.
 
-    Skips files larger than `megabytes`, and those that take more than `seconds` and two more for each megabyte.
+    Skips files larger than `megabytes`, and those that take more processor time than `seconds` and two more for each
+    megabyte when decompressed.
     With `dates`, a document without a date has that of its file. `encoding` is that of text files, "" to detect it.
     Raises ConfigError if there is no such encoding.
     """
@@ -130,7 +132,8 @@ class FileReader:
         """Return what became of an indexed file."""
         path = located(name)
         try:
-            return "" if state_of(path.stat()) == file.state or self.stamp(path) == file.stamp else "changed"
+            is_read = file.options and state_of(path.stat()) == file.state
+            return "" if is_read or self.stamp(path) == file.stamp else "changed"
         except OSError as error:
             return "gone" if error.errno in ABSENT else "unreadable"
 

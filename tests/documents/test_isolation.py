@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from robust_qa.documents import Call, Unreadable, isolated, read
+from robust_qa.documents import Call, TemporarilyUnreadable, Unreadable, isolated, read
 from robust_qa.documents.formats import read as read_here
 from robust_qa.documents.isolation import in_order
 
@@ -26,19 +28,43 @@ def test_a_file_that_ends_its_worker_costs_only_itself():
     calls = [
         Call(Path("a"), range, (40,)),
         Call(Path("b"), os.abort),
-        Call(Path("c"), time.sleep, (1000,), seconds=1),
+        Call(Path("c"), time.sleep, (1000,), seconds=0.2),
         Call(Path("d"), bytearray, (2_000_000_000,)),
         Call(Path("e"), open, ("/no/such/file",)),
-        Call(Path("f"), range, (40,)),
+        Call(Path("f"), max, (range(10**12),), seconds=1),
+        Call(Path("g"), signal.raise_signal, (signal.SIGKILL,)),
+        Call(Path("h"), range, (40,)),
     ]
     assert [(call.path.name, ended(results)) for call, results in in_order(calls)] == [
         ("a", list(range(40))),
         ("b", "its reader crashed (SIGABRT)"),
-        ("c", "reading it took longer than 1 s"),
+        ("c", "reading it took longer than 2 s"),
         ("d", "reading it needs too much memory"),
         ("e", "[Errno 2] No such file or directory: '/no/such/file'"),
-        ("f", list(range(40))),
+        ("f", "reading it took longer than 1 s of processor time"),
+        ("g", "its reader was killed, probably for lack of memory"),
+        ("h", list(range(40))),
     ]
+
+
+def test_what_a_busy_machine_costs_is_temporary():
+    calls = [Call(Path("a"), bytearray, (2_000_000_000,)), Call(Path("b"), max, (range(10**12),), seconds=1)]
+    for _, results in in_order(calls):
+        with pytest.raises(TemporarilyUnreadable):
+            list(results)
+
+
+def test_a_reader_that_waits_for_the_processor_does_not_use_up_its_time():
+    assert list(isolated(Call(Path("a"), subprocess.check_output, (["sleep", "3"],), seconds=1))) == []
+
+
+def test_a_packed_file_has_the_time_of_its_content(tmp_path):
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"panda " * 1_000_000))
+    with zipfile.ZipFile(tmp_path / "b.docx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b"panda " * 1_000_000)
+    (tmp_path / "c.docx").write_bytes((tmp_path / "b.docx").read_bytes()[:-10])  # damaged
+    times = [Call(path, range).timeout for path in sorted(tmp_path.iterdir())]
+    assert times == pytest.approx([42, 42, 30], abs=0.1)
 
 
 def test_results_that_are_not_wanted_leave_the_next_ones_whole():

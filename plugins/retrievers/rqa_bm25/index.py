@@ -22,7 +22,7 @@ import struct
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, mmap
@@ -460,26 +460,21 @@ def key_of(title: str, text: str) -> bytes:
     return hashlib.blake2b(f"{title}\0{text}".encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
 
-def searched(title: str, text: str, language: str) -> str:
-    """Return the value of the field `words`, which is not stored."""
-    return " ".join([*analysed(title, language) * 2, *analysed(text, language)])
-
-
-def add_filtered(entry: tantivy.Document, file: str, title: Sequence[str], day: int) -> None:
-    """Add the values that filters look at."""
+def add_searched(entry: tantivy.Document) -> None:
+    """Add what is searched but not stored to `entry`, from its stored values: words, key, and what filters look at."""
+    title, text, day = (decoded(entry, name) for name in ("title", "text", "day"))
+    file, language = str(entry.get_first("file")), str(entry.get_first("language"))
+    titled = analysed(title, language)
+    entry.add_text("words", " ".join([*titled * 2, *analysed(text, language)]))
+    entry.add_text("key", key_of(title, text).hex())
     path = Path(file)
     for place in (path, *path.parents):
         entry.add_text("under", str(place))
     for suffix in {path.suffix, Path(path.stem).suffix if path.suffix == ".gz" else path.suffix}:
         entry.add_text("type", suffix.removeprefix(".").lower())
-    entry.add_text("titled", " ".join(title))
-    entry.add_unsigned("since", day)
-
-
-def last_day(date: str) -> int:
-    """Return the last day that YYYY, YYYY-MM or YYYY-MM-DD can mean, as a number."""
-    digits = "".join(filter(str.isdecimal, date))
-    return int(digits[:8].ljust(8, "9"))
+    entry.add_text("titled", " ".join(titled))
+    digits = "".join(filter(str.isdecimal, day))
+    entry.add_unsigned("since", int(digits[:8].ljust(8, "9")))  # the last day that YYYY or YYYY-MM can mean
 
 
 def decoded(document: tantivy.Document, field: str) -> str:

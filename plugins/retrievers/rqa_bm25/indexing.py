@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from robust_qa.documents import (
     Found,
     Indexed,
     State,
+    TemporarilyUnreadable,
     Unreadable,
     check_known,
     find,
@@ -34,8 +36,8 @@ from robust_qa.documents import (
     shown,
 )
 from robust_qa.kit import language_of
-from rqa_bm25.analysis import analysed, stemmed
-from rqa_bm25.index import Index, add_filtered, decoded, key_of, last_day, searched
+from rqa_bm25.analysis import stemmed
+from rqa_bm25.index import Index, add_searched
 
 _PROGRESS_EVERY = 1000  # passages
 _MOST_DELETED = 0.1  # of all passages on disk; above it the index is rewritten
@@ -157,9 +159,7 @@ class _Run:
     within: set[Path]  # what was looked through
     language: str  # of all files, or "auto"
     progress: IndexProgress | None
-    counts: dict[str, int] = field(
-        default_factory=lambda: dict.fromkeys(("added", "changed", "removed", "unchanged", "unread"), 0)
-    )
+    counts: Counter[str] = field(default_factory=Counter)  # of files: added, changed, removed, unchanged, unread
     done: int = 0  # files
     total: int = 0  # files
     passages: int = 0
@@ -237,9 +237,7 @@ class _Run:
             try:
                 stamp = self.reader.stamp(path)
             except OSError as error:  # possibly temporary, so its passages stay
-                stays = ", so its old passages stay in the index and still answer" if known.passages else ""
-                self.found.skipped.append((file, f"it cannot be opened: {error.strerror}{stays}"))
-                self.files[file] = replace(known, state=None, skipped=(self.found.skipped[-1],))
+                self._keep(file, known, state, f"it cannot be opened: {error.strerror}")
                 self._report(1)
                 continue
             options = self.reader.options
@@ -252,50 +250,53 @@ class _Run:
                 yield path
 
     def _file(self, path: Path, entries: Iterable[Entry]) -> None:
-        """Update one file. Removes it from the index if it cannot be read completely."""
+        """Update one file. Removes it from the index if it cannot be read completely, unless that may be temporary."""
+        assert self.engine is not None
         file, skipped = shown(path), self.found.skipped
-        known = self.files.get(file, Indexed()).passages > 0
-        if known:
+        known = self.files.get(file, Indexed())
+        if known.passages:
             self._drop(file)
         fresh, before, noted = self.fresh[file], self.passages, len(skipped)
+        reason = "it has no text"
         try:
             self._add(file, entries)
-            reason = "it has no text"
-        except (OSError, Unreadable) as error:
+        except (OSError, TemporarilyUnreadable) as error:
+            with self.index.guarded("Writing"):
+                _rewrite(self.engine, self.writer, [file], self._report)
+            self.passages = before + known.passages
+            self._keep(file, known, fresh.state, str(error))
+            return
+        except Unreadable as error:
             self._drop(file)
             self.passages = before
             reason = str(error)
-            if isinstance(error, OSError):
-                fresh = replace(fresh, state=None)  # possibly temporary
         count = self.passages - before
         if count:
-            self.counts["changed" if known else "added"] += 1
+            self.counts["changed" if known.passages else "added"] += 1
         else:
-            self.counts["removed"] += known
+            self.counts["removed"] += known.passages > 0
             self.counts["unread"] += 1
             skipped.append((file, reason))
         self.files[file] = replace(fresh, passages=count, skipped=tuple(skipped[noted:]))
+
+    def _keep(self, file: str, known: Indexed, state: State | None, why: str) -> None:
+        """Report that a file cannot be read now. Its old passages stay, and the next `update` reads it again."""
+        stays = ", so its old passages stay in the index and still answer" if known.passages else ""
+        self.found.skipped.append((file, why + stays))
+        self.files[file] = replace(known, state=state, options="", skipped=(self.found.skipped[-1],))
+        self.counts["unread"] += 1
 
     def _add(self, file: str, entries: Iterable[Entry]) -> None:
         state = self.fresh[file].state
         changed = datetime.fromtimestamp(state[1] / 1e9, UTC).date().isoformat() if state else ""
         known = _in_languages(entries) if self.language == "auto" else zip(entries, repeat(self.language))
         for each, language in known:
-            title, text = each.title, each.text
-            entry = tantivy.Document(
-                file=file, key=key_of(title, text).hex(), language=language, words=searched(title, text, language)
-            )
-            entry.add_bytes("title", _bytes(title))
-            entry.add_bytes("text", _bytes(text))
-            entry.add_bytes("id", _bytes(each.id))
-            if each.source:
-                entry.add_bytes("source", _bytes(each.source))
-            if each.date:
-                entry.add_bytes("date", _bytes(each.date))
+            entry = tantivy.Document(file=file, language=language)
+            for name in ("title", "text", "id", "source", "date", "place"):
+                if value := getattr(each, name):
+                    entry.add_bytes(name, value.encode("utf-8", "backslashreplace"))
             entry.add_bytes("day", (each.date or changed).encode())
-            if each.place:
-                entry.add_bytes("place", _bytes(each.place))
-            add_filtered(entry, file, analysed(title, language), last_day(each.date or changed))
+            add_searched(entry)
             with self.index.guarded("Writing"):
                 self.writer.add_document(entry)
             self.passages += 1
@@ -323,10 +324,6 @@ def _in_languages(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
         yield from zip(chain(first, passages), repeat(language))
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
-
-
 def _must_rewrite(folder: Path, engine: tantivy.Index, dropped: Collection[str], added: int) -> bool:
     """Whether too much of the index is deleted passages, once `dropped` files are deleted and `added` passages added.
 
@@ -349,11 +346,7 @@ def _rewrite(
         writer.delete_documents_by_term("file", file)
         for address in _addresses(engine, searcher, file):
             passage = searcher.doc(address)
-            title, text = decoded(passage, "title"), decoded(passage, "text")
-            language = str(passage.get_first("language"))
-            passage.add_text("words", searched(title, text, language))  # not stored, like `key`
-            passage.add_text("key", key_of(title, text).hex())
-            add_filtered(passage, file, analysed(title, language), last_day(decoded(passage, "day")))
+            add_searched(passage)
             writer.add_document(passage)
             done += 1
             if done % _PROGRESS_EVERY == 0:

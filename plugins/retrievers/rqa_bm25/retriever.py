@@ -57,7 +57,7 @@ class Bm25:
         words: Annotated[int, Meta(ge=10)] = 100  # approximate words in a passage; sentences stay whole
         overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage shares with the one before it
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
-        file_seconds: Annotated[int, Meta(ge=1)] = 30  # to read a file, and two more for each megabyte
+        file_seconds: Annotated[int, Meta(ge=1)] = 30  # of processor time for a file, and two more for each megabyte
         encoding: str = ""  # of text files, such as "cp1251"; "": detected
         within: str = ""  # search only the files at or under this path
         types: str = ""  # search only files with these suffixes, as in "pdf,docx"

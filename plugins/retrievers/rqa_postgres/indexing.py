@@ -13,6 +13,7 @@ from robust_qa.documents import (
     Entry,
     FileReader,
     Skipped,
+    TemporarilyUnreadable,
     Unreadable,
     check_known,
     find,
@@ -69,8 +70,10 @@ async def update(
                 outcome, count = await _replace(index, path, stamp, reader, embedder=embedder, skipped=found.skipped)
                 outcomes[outcome] += 1
                 passages += count
-        except OSError as error:  # possibly temporary, so its passages stay
-            found.skipped.append((shown(path), f"it cannot be read: {error.strerror}"))
+        except (OSError, TemporarilyUnreadable) as error:
+            why = f"it cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+            stays = ", so its old passages stay in the index and still answer" if shown(path) in stamps else ""
+            found.skipped.append((shown(path), why + stays))
         if progress:
             progress(done, len(found.files), passages)
     with index.database.writing() as connection:
@@ -99,6 +102,8 @@ async def _replace(
             with connection.transaction():
                 index.add(connection, file, stamp)
                 count = await _copy(index, connection, file, reader.entries(path, skipped), embedder)
+        except TemporarilyUnreadable:
+            raise  # with the transaction, so that the old passages stay
         except Unreadable as error:
             skipped.append((file, str(error)))
             return ("removed" if known else "skipped"), 0

@@ -39,7 +39,7 @@ class Postgres:
         words: Annotated[int, Meta(ge=10)] = 100  # approximate words in a passage; sentences stay whole
         overlap: Annotated[int, Meta(ge=0)] = 0  # sentences that a passage shares with the one before it
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
-        file_seconds: Annotated[int, Meta(ge=1)] = 30  # to read a file, and two more for each megabyte
+        file_seconds: Annotated[int, Meta(ge=1)] = 30  # of processor time for a file, and two more for each megabyte
         encoding: str = ""  # of text files, such as "cp1251"; "": detected
         file_dates: bool = False  # a document that states no date has the date of its file's last change
         connections: Annotated[int, Meta(ge=1)] = 8  # the most connections at once

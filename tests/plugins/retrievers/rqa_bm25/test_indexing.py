@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import signal
 import stat
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -540,6 +542,41 @@ def test_a_partly_readable_file_is_not_indexed(docs, bm25):
     assert (counts(report), report.passages) == ((1, 0, 0, 0), 1)
     assert report.skipped == ((str(docs / "a.csv"), "line 3 has more than 1,000,000 characters"),)
     assert sources(bm25()) == {"b.md"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="there is no /proc")
+def test_a_file_whose_reader_is_killed_keeps_its_passages_until_it_is_read_again(docs, bm25):
+    def kill_reader(done, total, passages):
+        tasks = Path("/proc/self/task").glob("*/children")
+        for process in {int(each) for children in tasks for each in children.read_text().split()}:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    (docs / "a.jsonl").write_text('{"text": "an old panda"}\n{"text": "another old panda"}\n')
+    (docs / "b.txt").write_text("panda")
+    bm25().index([docs])
+    (docs / "a.jsonl").write_text("".join(f'{{"text": "the new panda {n}"}}\n' for n in range(20_000)))
+    report = bm25().index([docs], kill_reader)
+    assert (counts(report), report.passages, report.unread) == ((0, 0, 0, 1), 3, 1)
+    kept = "its reader was killed, probably for lack of memory, so its old passages stay in the index and still answer"
+    assert report.skipped == ((str(docs / "a.jsonl"), kept),)
+    found = {(passage.text, passage.stale) for passage in bm25().retrieve("panda", 100)}
+    assert found == {("an old panda", "changed"), ("another old panda", "changed"), ("panda", "")}
+    report = bm25().index([docs])
+    assert (counts(report), report.passages, report.skipped) == ((0, 1, 0, 1), 20_001, ())
+    assert bm25().retrieve("old", 100) == []
+
+
+def test_a_file_that_needs_too_much_memory_is_told_with_what_stays(rqa, docs):
+    (docs / "a.html").write_text("<p>The harbour opened in 1884.")
+    assert rqa("index", docs).code == 0
+    (docs / "a.html").write_text("<a" + " x" * 5_000_000 + ">")
+    why = "reading it needs too much memory, so its old passages stay in the index and still answer"
+    for _ in range(2):
+        assert f"skipped {docs}/a.html: {why}" in rqa("index", docs).err
+    assert f"1  {docs}/a.html\n         {docs}/a.html: {why}\n" in rqa("index", "--list").out
+    asked = rqa("ask", "-s", "rag", "--reader", "lexical", "When did the harbour open?")
+    assert "1884" in asked.out and "(changed since" in asked.out
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything")
