@@ -197,6 +197,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, "MALLOC_ARENA_MAX": "1"},  # else each thread of a library reserves 64 MB of the limit
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -292,7 +293,7 @@ def _limit_memory() -> int:
     most = start + _MEMORY if hard == resource.RLIM_INFINITY else min(start + _MEMORY, hard)
     with suppress(ValueError, OSError):  # macOS has no such limit
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-    return start + _MEMORY // 4
+    return start + _MEMORY // 2
 
 
 def _memory() -> int:

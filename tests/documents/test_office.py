@@ -66,6 +66,15 @@ def test_a_table_that_repeats_itself_is_no_bomb(tmp_path):
     assert sum(document.text.count("present") for document in found) == 50_000
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="there is no /proc")
+def test_a_worker_reads_several_files(tmp_path):
+    workers = []
+    for _ in range(2):
+        documents(tmp_path / "a.docx", made("docx"))
+        workers.append([children.read_text() for children in Path("/proc/self/task").glob("*/children")])
+    assert workers[0] == workers[1]
+
+
 def documents(path: Path, content: bytes) -> tuple[list[Document], list[str]]:
     """The documents of a file with this content, and the reasons for what is not read."""
     path.write_bytes(content)
