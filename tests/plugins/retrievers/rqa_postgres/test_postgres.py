@@ -189,6 +189,16 @@ def test_another_embedder_is_an_error(docs: Path, pg: Callable[..., Postgres]) -
         ask(pg(Handle("b")), "panda")
 
 
+def test_a_file_that_needs_too_much_memory_keeps_its_passages(docs: Path, pg: Callable[..., Postgres]) -> None:
+    index(pg(), docs)
+    (docs / "panda.txt").write_text("<html><a" + " x" * 5_000_000 + ">")
+    report = index(pg(), docs)
+    assert (report.changed, report.removed, report.unchanged, report.passages) == (0, 0, 2, 3)
+    why = "reading it needs too much memory, so its old passages stay in the index and still answer"
+    assert report.skipped == ((str(docs / "panda.txt"), why),)
+    assert ask(pg(), "What do pandas eat?", 1) == [PANDA]
+
+
 def test_several_writers_index_at_once(docs: Path, pg: Callable[..., Postgres]) -> None:
     for number in range(20):
         (docs / f"{number}.txt").write_text(f"Number {number} is here.")
