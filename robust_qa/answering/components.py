@@ -503,8 +503,10 @@ class Components:
             # Called for every component: it raises if an index or a model is missing.
             fingerprint = component.fingerprint() if hasattr(component, "fingerprint") else None
         digest = hashlib.sha256(repr((*part.identity, fingerprint or "")).encode("utf-8", "replace")).hexdigest()
+        # A store may change at any time, so a retriever has to say how long its results hold.
+        holds = kind != "retriever" or fingerprint is not None or getattr(component, "max_age", None) is not None
         # Components with `needs` call others, whose results are cached.
-        cached = getattr(component, "cached", True) and not hasattr(component, "needs")
+        cached = holds and getattr(component, "cached", True) and not hasattr(component, "needs")
         make = partial(ReaderPipeline, lambda: self.relay) if kind == "reader" else Pipeline
         return make(
             f"{kind}.{name}",

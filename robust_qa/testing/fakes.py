@@ -89,8 +89,6 @@ def _script(replies: Script) -> Callable[[list[Message], Decoding], Reply]:
 class StaticRetriever:
     """A retriever that returns the same passages for every query. `queries` records the queries."""
 
-    cached = False
-
     def __init__(self, passages: Iterable[Passage | str]) -> None:
         self.passages = [
             passage if isinstance(passage, Passage) else Passage(passage, id=str(number))

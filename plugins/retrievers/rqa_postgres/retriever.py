@@ -25,8 +25,6 @@ class Postgres:
     `Passage.score` is the sum over both rankings of 1 / (5 + rank), with ranks from 1, or the query's `score`.
     """
 
-    cached = False  # the tables may change
-
     @dataclass
     class Options:
         """The database, and either how files are indexed or a query of your own."""

@@ -1,5 +1,6 @@
 """The bridges, with the real frameworks."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,19 @@ def test_a_question_is_answered_from_a_retriever_of_a_framework(plugin: str, par
     answer = robust_qa.ask("How much is a single crossing?", retriever=retriever, strategy="rag", reader="embedded")
     [source] = {each.source for each in (*answer.citations, *answer.closest)}
     assert source == "ferry.html"
+
+
+@pytest.mark.parametrize(("plugin", "part"), [("langchain", langchain_retriever), ("haystack", haystack_words)])
+def test_a_document_that_changed_is_answered_from_as_it_is_now(
+    plugin: str, part: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part()  # type: ignore[operator]  # skips without the framework
+    retriever = {"plugin": plugin, "object": f"{HERE}:{part.__name__}"}  # type: ignore[attr-defined]
+    for price in ("4.20", "9.90"):
+        monkeypatch.setattr(sys.modules[HERE], "TEXT", f"A single crossing costs {price}.")
+        answer = robust_qa.ask("How much is a single crossing?", retriever=retriever, strategy="rag", reader="embedded")
+        [quote] = {each.quote for each in (*answer.citations, *answer.closest)}
+        assert quote == f"A single crossing costs {price}."
 
 
 def test_a_question_is_answered_by_a_chat_model_of_langchain() -> None:
