@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from robust_qa import CallTimeout, ConfigError, Key, MissingError, RefusedError, RqaError, UnavailableError
+from robust_qa import CallError, ConfigError, Key, MissingError, RefusedError, RqaError, UnavailableError
 from robust_qa.kit import install_hint
 
 if TYPE_CHECKING:
@@ -70,14 +70,15 @@ class Database:
     def _translated(self, error: Exception) -> RqaError:
         from psycopg import OperationalError, errors
 
-        if isinstance(error, errors.QueryCanceled):
-            return CallTimeout(
-                f"Postgres did not answer within {self._timeout:g} seconds.",
-                hint="Raise the option `statement_timeout`, or make the query faster.",
-            )
         text = " ".join(str(error).split())
         if self._password:
             text = text.replace(self._password, "***")
+        if isinstance(error, errors.QueryCanceled):  # not retried, because it would take as long again
+            return CallError(
+                f"Postgres ended a statement: {text}",
+                hint="Make the query faster, or raise the option `statement_timeout`, "
+                f"which is {self._timeout:g} seconds.",
+            )
         if isinstance(error, OperationalError):
             return UnavailableError(f"Postgres cannot be reached: {text}", hint="Check the server and the stored DSN.")
         if isinstance(error, errors.FeatureNotSupported | errors.UndefinedFile) and "vector" in text:

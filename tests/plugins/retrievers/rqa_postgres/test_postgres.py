@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import robust_qa
 from robust_qa import (
-    CallTimeout,
+    CallError,
     ConfigError,
     IndexReport,
     InputError,
@@ -253,9 +255,14 @@ def test_a_query_cannot_write(query: str, pg: Callable[..., Postgres], execute: 
     assert execute("select count(*) from notes") == [(2,)]
 
 
-def test_a_slow_query_is_stopped(pg: Callable[..., Postgres]) -> None:
-    with pytest.raises(CallTimeout, match=r"within 0\.2 seconds"):
-        ask(pg(query="select pg_sleep(20)::text as text", statement_timeout=0.2), "panda")
+def test_a_slow_query_is_stopped_and_not_repeated(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_KEY_SLOW", dsn)
+    slow = {"plugin": "pg", "key": "slow", "query": "select pg_sleep(20)::text as text", "statement_timeout": 0.2}
+    began = time.monotonic()
+    with pytest.raises(CallError, match="statement timeout") as caught:
+        robust_qa.ask("panda", retriever=slow, strategy="rag", reader="lexical")
+    assert time.monotonic() - began < 5
+    assert "raise the option `statement_timeout`, which is 0.2 seconds" in caught.value.hint
 
 
 def test_a_query_without_text_is_an_error(pg: Callable[..., Postgres]) -> None:
