@@ -16,9 +16,9 @@ from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mappin
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar, Unpack
 
-from .types import Answer, Passage, Question
+from .types import ANSWERING_KINDS, Answer, Passage, Question
 
 if TYPE_CHECKING:
     from .answering.session import Session
@@ -28,11 +28,27 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Component = str | Mapping[str, Any]
 
 
+class How(TypedDict, total=False):
+    """The arguments of `open_session`, which documents them."""
+
+    docs: Paths
+    strategy: Component | None
+    retriever: Component | None
+    reader: Component | None
+    evaluator: Component | None
+    embedder: Component | None
+    k: int | None
+    settings: Mapping[str, Any] | None
+    config: Literal["auto"] | str | os.PathLike[str] | None
+    plugins: Paths
+    detailed: bool
+
+
 def ask(
     question: str | Question,
     *,
     passages: Sequence[str | Passage] | None = None,
-    **how: Any,
+    **how: Unpack[How],
 ) -> Answer:
     """Answer one question. Works in a notebook, too, where an event loop runs already.
 
@@ -41,6 +57,7 @@ def ask(
 
     Raises RqaError if there can be no answer. An abstention is an Answer without `text`.
     """
+    _check_names("ask", how, "passages")
     if passages is not None:
         own = tuple(Passage(each) if isinstance(each, str) else each for each in passages)
         question = Question(question if isinstance(question, str) else question.text, passages=own)
@@ -49,20 +66,7 @@ def ask(
 
 
 @asynccontextmanager
-async def open_session(
-    *,
-    docs: Paths = (),
-    strategy: Component | None = None,
-    retriever: Component | None = None,
-    reader: Component | None = None,
-    evaluator: Component | None = None,
-    embedder: Component | None = None,
-    k: int | None = None,
-    settings: Mapping[str, Any] | None = None,
-    config: Literal["auto"] | str | os.PathLike[str] | None = None,
-    plugins: Paths = (),
-    detailed: bool = True,
-) -> AsyncIterator[Session]:
+async def open_session(**how: Unpack[How]) -> AsyncIterator[Session]:
     """Open a session, which answers questions until the end of the block.
 
     - `docs`: files and folders to answer from. They are indexed first, or only what changed since the last time.
@@ -74,20 +78,18 @@ async def open_session(
     - `plugins`: Python files of plugins.
     - `detailed`: keep every step in `Answer.trace`.
 
+    Warns about components that do not close within 30 seconds.
     Raises ConfigError if an argument is wrong, MissingError if documents or a model are missing.
     """
-    tree = _tree(
-        {"strategy": strategy, "retriever": retriever, "reader": reader, "evaluator": evaluator, "embedder": embedder},
-        k,
-        settings or {},
-    )
     import asyncio
+    import warnings
 
-    session = await asyncio.to_thread(
-        _open, tree, _paths(docs), _paths(plugins), config, named=retriever is not None, detailed=detailed
-    )
+    _check_names("open_session", how)
+    session = await asyncio.to_thread(_open, how)
     async with session:
         yield session
+    for text in session.unclosed:
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 class BlockingSession:
@@ -96,9 +98,11 @@ class BlockingSession:
     It runs the session in a thread of its own, so it also works in a notebook. Several threads may use it.
     """
 
-    def __init__(self, **how: Any) -> None:
+    def __init__(self, **how: Unpack[How]) -> None:
         import asyncio
         import threading
+
+        _check_names("BlockingSession", how)
 
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="robust_qa", daemon=True)
@@ -158,36 +162,46 @@ class BlockingSession:
         self._loop.close()
 
 
-def _open(
-    tree: dict[str, Any],
-    docs: Sequence[Path],
-    plugins: Sequence[Path],
-    config: Literal["auto"] | str | os.PathLike[str] | None,
-    *,
-    named: bool,
-    detailed: bool,
-) -> Session:
+def _open(how: How) -> Session:
     from .answering import opening
     from .config import layers
     from .config.values import Layer
     from .host.loading import Host
 
-    found: list[Layer] = []
+    plugins, found, config = _paths(how.get("plugins", ())), list[Layer](), how.get("config")
     if config is not None:
         loaded = layers.load(file=None if config == "auto" else Path(config))
         plugins = [*loaded.plugin_files()[0], *plugins]
         found = list(loaded.layers)
-    configuration = layers.Config([Layer("the program", tree), *found])
-    host = Host(files=plugins)
-    return opening.open_session(configuration, host, docs=docs, named=named, detailed=detailed)
+    configuration = layers.Config([Layer("the program", _tree(how)), *found])
+    return opening.open_session(
+        configuration,
+        Host(files=plugins),
+        docs=_paths(how.get("docs", ())),
+        named=how.get("retriever") is not None,
+        detailed=how.get("detailed", True),
+    )
 
 
-def _tree(components: Mapping[str, Component | None], k: int | None, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _check_names(function: str, how: Mapping[str, Any], *more: str) -> None:
+    """Raise TypeError as Python does, but for the function that was called."""
+    from .errors import did_you_mean
+
+    known = [*How.__annotations__, *more]
+    for name in how:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}. {hint}".strip())
+
+
+def _tree(how: How) -> dict[str, Any]:
     """Return the arguments in the shape of a configuration file. A table gets its plugin's name."""
     from .errors import ConfigError
 
+    settings, k = how.get("settings") or {}, how.get("k")
     tree = {name: dict(table) if isinstance(table, Mapping) else table for name, table in settings.items()}
     defaults = {**tree.get("defaults", {}), **({} if k is None else {"k": k})}
+    components = {kind: how.get(kind) for kind in ANSWERING_KINDS}
     for kind, component in components.items():
         if isinstance(component, Mapping):
             name = component.get("plugin")

@@ -493,7 +493,7 @@ class Components:
         # A worker thread cannot be stopped, and closing its component while it runs is not safe.
         busy = {each.name for each in self._pipelines.values() if each.busy}
         idle = [(name, component) for name, component in self._built.items() if name not in busy]
-        return [failure for each in idle if (failure := await closed(*each))]
+        return [*filter(None, await asyncio.gather(*(closed(*each) for each in idle)))]
 
     def _build_pipeline(self, kind: Kind, name: str) -> Pipeline:
         part = self.component(kind, name)

@@ -72,7 +72,7 @@ class Session:
         self._history = history
         self.prefer_retriever = prefer_retriever
         self._cache: Cache | None = None
-        self._unclosed: list[str] = []
+        self.unclosed: list[str] = []  # warnings about components that did not close
         self._warned = Counter[str]()  # by text, the number of questions
         self._stale: dict[str, None] = {}  # cited files that are not as they were indexed
         self._pending: list[str] = []  # what is not up to date in the indexes
@@ -91,7 +91,7 @@ class Session:
             *([self._cache.trouble] if self._cache is not None else []),
             *(self._pending or [_advice_on_stale(list(self._stale))]),
             *warned,
-            *self._unclosed,
+            *self.unclosed,
         ]
         return "\n".join(filter(None, warnings))
 
@@ -120,7 +120,7 @@ class Session:
     ) -> None:
         self._ended = True
         try:
-            self._unclosed = await self.components.close()
+            self.unclosed = await self.components.close()
         finally:
             if self._cache is not None:
                 self._cache.close()

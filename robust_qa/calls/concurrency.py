@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -20,6 +21,22 @@ def call(function: Callable[..., T], *arguments: Any) -> T:
         return function(*arguments)
     except StopIteration as error:  # a future rejects it, and the caller would wait forever
         raise RuntimeError(f"{getattr(function, '__name__', 'it')} raised StopIteration") from error
+
+
+def in_daemon(function: Callable[..., T], *arguments: Any) -> Future[T]:
+    """Start `function` in a daemon thread, so that the process can exit while it hangs. Return its future."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # it cannot be cancelled
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            future.set_result(context.run(call, function, *arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, name="rqa_daemon", daemon=True).start()
+    return future
 
 
 class Slot:

@@ -20,6 +20,7 @@ from ..errors import PluginError, RqaError, UnavailableError, disk_hint, interru
 from ..protocols import are_names
 from ..sanitize import whole_characters
 from ..types import Answer, Passage, Power, Quote, Reading, Usage
+from .concurrency import in_daemon
 
 PLUGIN_FAULT = "This is a fault of the plugin. RQA_DEBUG=1 shows where."
 CONTRACT = "This is a fault of the plugin. `rqa help plugin` has the contract."
@@ -39,7 +40,7 @@ _NUMBERS: dict[str, dict[str, tuple[type[Any], float, str]]] = {
     "reader": {"window": _COUNT, "max_tokens": _COUNT},
     "evaluator": {"upper": _NUMBER, "lower": _NUMBER},
 }
-_CLOSING = 30.0  # seconds that an `async def close` may take
+_CLOSING = 30.0  # seconds that `close` may take
 _SLACK = 1e-3  # tolerance for rounding errors
 # msgspec would write these as text, but a component must not return them as text.
 _NOT_TEXT = (bytes, bytearray, memoryview, UUID, Decimal, datetime, date, time, timedelta)
@@ -92,17 +93,21 @@ def attributed(name: str) -> Iterator[None]:
 
 
 async def closed(name: str, component: Any, seconds: float | None = None) -> str:
-    """Close the component. Return an error message instead of raising, "" if it closed."""
-    before = cancellations()
+    """Close the component, a plain `def` in a thread. Return an error message instead of raising, "" if it closed."""
+    if (close := getattr(component, "close", None)) is None:
+        return ""
+    seconds = _CLOSING if seconds is None else seconds
+    before, limit = cancellations(), asyncio.timeout(seconds)
     try:
-        if (close := getattr(component, "close", None)) is not None:
-            async with asyncio.timeout(_CLOSING if seconds is None else seconds):
-                ending = close()
-                if inspect.isawaitable(ending):
-                    await ending
+        async with limit:
+            ending = close() if inspect.iscoroutinefunction(close) else await asyncio.wrap_future(in_daemon(close))
+            if inspect.isawaitable(ending):
+                await ending
     except BaseException as error:
         if passes(error, before):
             raise
+        if limit.expired():
+            return f"{name} did not close within {seconds:g} s, so rqa went on without it."
         return f"{name} cannot be closed: {type(error).__name__}: {error}".rstrip(": ") + "."
     return ""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,8 @@ from .options import Answering, answering_options, filter_options, history_optio
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
+    import asyncio
+
     from ..answering.session import Session
     from ..calls.trace import Trace
     from .live import Live
@@ -59,8 +63,6 @@ def command(
     **answering: Any,
 ) -> None:
     """Answer QUESTION, or the question on stdin, and cite the sources."""
-    import asyncio
-
     from ..calls.trace import Trace
     from . import output
     from .answering import open_session
@@ -91,13 +93,12 @@ def command(
         run.hold()  # messages follow the answer, a part of which may be on the screen
         click.get_current_context().call_on_close(run.release)
         try:
-            answer = asyncio.run(_answer(session, parsed, trace, live))
+            runner = click.get_current_context().with_resource(_entered(run, session))
+            answer = runner.run(_answer(session, parsed, trace, live))
         except RqaError:
             if explain and trace.steps:
                 output.explain_steps(parsed.text, trace.steps, verbose=run.verbosity > 0)
             raise
-    if session.trouble:
-        run.say(session.trouble)
     if explain:
         output.explain(answer, verbose=run.verbosity > 0)
     if short:
@@ -128,6 +129,23 @@ def _question(text: str | None, passages: Path | None) -> Question:
     return Question(text.encode("utf-8", "replace").decode().strip(), passages=own)
 
 
+@contextmanager
+def _entered(run: Run, session: Session) -> Iterator[asyncio.Runner]:
+    """Enter the session. Close it when the answer is printed, because that may take as long as 30 seconds."""
+    import asyncio
+
+    with asyncio.Runner() as runner:
+        runner.run(session.__aenter__())
+        try:
+            yield runner
+            sys.stdout.flush()
+        finally:
+            with plugins_write_to_stderr():
+                runner.run(session.__aexit__(None, None, None))
+            if session.trouble:
+                run.say(session.trouble)
+
+
 async def _answer(session: Session, question: Question, trace: Trace, live: Live) -> Answer:
-    async with session, live.drawing():
+    async with live.drawing():
         return await session.answer(question, trace=trace)

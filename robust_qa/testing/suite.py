@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
-import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ..calls.concurrency import call
+from ..calls.concurrency import in_daemon
 from ..calls.contract import passes, validated
 from ..types import Passage
 from .bench import toolbox
@@ -134,7 +131,7 @@ class Subject:
             arguments += (toolbox(self.query, reader=ScriptedModel("Yes."), evaluator=OverlapEvaluator()),)
         if inspect.iscoroutinefunction(function):
             return await function(*arguments)
-        result = await _in_thread(function, *arguments)
+        result = await asyncio.wrap_future(in_daemon(function, *arguments))
         return await result if inspect.isawaitable(result) else result
 
     async def survives(self, method: str, *cases: tuple[str, tuple[Any, ...]]) -> None:
@@ -179,22 +176,6 @@ class Suite(list[Behaviour]):
             return check
 
         return add
-
-
-async def _in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of `function`, called in a daemon thread, so that the process can exit if it hangs."""
-    future: Future[Any] = Future()
-    future.set_running_or_notify_cancel()  # it cannot be cancelled
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            future.set_result(context.run(call, function, *arguments))
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=work, name="rqa_check", daemon=True).start()
-    return await asyncio.wrap_future(future)
 
 
 def described(error: BaseException) -> str:

@@ -138,3 +138,43 @@ def test_a_short_answer_is_printed_alone_and_its_absence_is_code_6(rqa: Any) -> 
     assert (ended.code, ended.out) == (0, "Joan Pascoe\n")
     ended = rqa("ask", "--short", "--docs", HARBOUR, "How do keepers get paid?")
     assert (ended.code, ended.out) == (6, "")
+
+
+CLOSING = """
+import time
+from robust_qa import Answer, hookimpl
+
+class Lingers:
+    needs = frozenset()
+
+    async def answer(self, question, toolbox):
+        return Answer("here")
+
+    def close(self):
+        time.sleep({seconds})
+
+@hookimpl
+def rqa_register(registry):
+    registry.strategy("lingers", Lingers)
+"""
+
+
+def test_the_answer_is_printed_before_components_are_closed(installed: str, plugin: Path) -> None:
+    plugin.write_text(CLOSING.format(seconds=3))
+    command = [installed, "--plugin", str(plugin), "ask", "-s", "lingers", "Where?"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        assert running.stdout
+        assert running.stdout.readline() == "here\n"
+        assert running.poll() is None  # it is closing
+        assert running.wait(timeout=30) == 0
+
+
+def test_a_component_that_does_not_close_is_left_behind_and_named(
+    rqa: Any, plugin: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robust_qa.calls.contract._CLOSING", 0.1)  # users cannot set it
+    plugin.write_text(CLOSING.format(seconds=5))
+    began = time.monotonic()
+    ended = rqa("--plugin", plugin, "ask", "-s", "lingers", "Where?")
+    assert (ended.code, ended.out) == (0, "here\n") and time.monotonic() - began < 4
+    assert "rqa: strategy.lingers did not close within 0.1 s, so rqa went on without it." in ended.err
