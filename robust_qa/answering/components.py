@@ -214,13 +214,15 @@ class Components:
             return [*self.indexing_by_default()]
         return [name for name in sources(self.retriever) if name not in BUILT_IN]
 
-    def check_options(self, names: Iterable[str], options: Iterable[str]) -> None:
-        """Raise ConfigError if one of these retrievers lacks one of the options, which filter what is searched."""
+    def check_filters(self, names: Iterable[str], filters: Iterable[str]) -> None:
+        """Raise ConfigError if one of these retrievers lacks the option for a filter."""
         for name in names:
             registration = self._registration("retriever", name, self._table("retriever", name))
-            if {*options} - {each.name for each in fields(registration.options or Limits)}:
+            known = {each.name for each in fields(registration.options or Limits)}
+            if lacking := [each for each in filters if each not in known]:
                 raise ConfigError(
-                    f"Retriever {name!r} has no filters.", hint="Name another one with -r, or ask without filters."
+                    f"Retriever {name!r} cannot filter by {', '.join(lacking)}.",
+                    hint="Name another one with -r, or ask without this filter.",
                 )
 
     def has(self, kind: Kind, name: str, method: str) -> bool:

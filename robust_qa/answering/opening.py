@@ -58,7 +58,7 @@ def open_session(
             config = Config([Layer("the documents", {"defaults": {"retriever": name}}), *config.layers])
     if filters:
         names = [name] if docs else Components(config, host).retriever_names()
-        Components(config, host).check_options(names, filters)
+        Components(config, host).check_filters(names, filters)
         overrides |= {("retriever", name): {**overrides.get(("retriever", name), {}), **filters} for name in names}
     session = Session(
         config,

@@ -311,10 +311,13 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that restrict the search. The parameter `filters` has those given, as options of retrievers."""
 
+    from ..kit.dates import iso_date
+
     @wraps(command)
     def with_filters(*args: Any, within: str | None, **params: Any) -> Any:
-        given = {"within": within and str(Path(within).absolute())}
-        given |= {name: params.pop(name) for name in ("types", "since", "title")}
+        given = {"within": within, **{name: params.pop(name) for name in ("types", "since", "title")}}
+        if (since := given["since"]) and iso_date(since) != since:
+            raise click.UsageError(f"--since {since} is not a date. Write 2025-01-31, 2025-01 or 2025.")
         return command(*args, filters={name: value for name, value in given.items() if value}, **params)
 
     add = _with_options(

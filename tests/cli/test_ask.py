@@ -178,3 +178,53 @@ def test_a_component_that_does_not_close_is_left_behind_and_named(
     ended = rqa("--plugin", plugin, "ask", "-s", "lingers", "Where?")
     assert (ended.code, ended.out) == (0, "here\n") and time.monotonic() - began < 4
     assert "rqa: strategy.lingers did not close within 0.1 s, so rqa went on without it." in ended.err
+
+
+FILTERS = """
+from dataclasses import dataclass
+from robust_qa import Answer, Passage, hookimpl
+
+class Notes:
+    @dataclass
+    class Options:
+        within: str = ""
+        types: str = ""
+        since: str = ""
+
+    def __init__(self, options):
+        self.options = options
+
+    def retrieve(self, query, k):
+        return [Passage(f"{self.options.within} {self.options.types} {self.options.since}")]
+
+class First:
+    needs = frozenset({"retrieve"})
+
+    async def answer(self, question, toolbox):
+        return Answer((await toolbox.retrieve())[0].text)
+
+@hookimpl
+def rqa_register(registry):
+    registry.retriever("notes", Notes)
+    registry.strategy("first", First, rank=1)
+"""
+
+
+def test_a_retriever_gets_the_filters_as_they_are_typed(rqa: Any, plugin: Path) -> None:
+    plugin.write_text(FILTERS)
+    filters = ["--in", "travel", "--type", "md", "--since", "2025-03"]
+    ended = rqa("--plugin", plugin, "ask", "--short", "-r", "notes", *filters, "Where?")
+    assert (ended.code, ended.out) == (0, "travel md 2025-03\n")
+
+
+def test_a_filter_that_a_retriever_lacks_is_named(rqa: Any, plugin: Path) -> None:
+    plugin.write_text(FILTERS)
+    ended = rqa("--plugin", plugin, "ask", "-r", "notes", "--in", "travel", "--title", "Spain", "Where?")
+    assert ended.code == 2 and "Retriever 'notes' cannot filter by title." in ended.err
+
+
+@pytest.mark.parametrize("since", ["3d", "May", "2025-02-30", "2025-3-1"])
+def test_a_date_that_is_none_is_an_error_for_any_retriever(rqa: Any, plugin: Path, since: str) -> None:
+    plugin.write_text(FILTERS)
+    ended = rqa("--plugin", plugin, "ask", "-r", "notes", "--since", since, "Where?")
+    assert ended.code == 2 and f"--since {since} is not a date. Write 2025-01-31, 2025-01 or 2025." in ended.err
