@@ -83,7 +83,8 @@ class Commands(click.Group):
             from .cli.groups import LazyGroup
 
             return LazyGroup.of_plugins(name, host)
-        return host.commands[name].object if name in host.commands else None
+        command = host.command(name)
+        return command and command.object
 
     def _host(self, ctx: click.Context) -> Host | None:
         """Return the plugins. None if the configuration cannot be read: help and the built-in commands still work."""

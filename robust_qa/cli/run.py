@@ -68,6 +68,8 @@ class Run:
         host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins, own=_own)
         for line in host.troubles():
             self.say(line)
+        if context := click.get_current_context(silent=True):
+            host.command(context.find_root().invoked_subcommand or "")  # raises TakenError
         return host
 
     def load_config(self, overrides: Sequence[tuple[str, str]] = ()) -> Config:

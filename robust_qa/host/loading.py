@@ -8,7 +8,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ import pluggy
 
 from ..config import environment
 from ..config.installation import OWN_DISTRIBUTION
-from ..errors import ConfigError, PluginError, did_you_mean, interrupted
+from ..errors import ConfigError, Exit, PluginError, did_you_mean, interrupted
 from ..types import KINDS, Kind
 from .hookspecs import Hooks
 from .registry import NAME, Plugin, Registered, Registration, Registry, one_line
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .metrics import Metric
 
 GROUP = "rqa"  # of the entry points
+OWN_NAME = "rqa"  # of the host itself, which cannot be left out
 
 
 def import_file(path: Path) -> ModuleType:
@@ -69,10 +70,17 @@ def content_digest(path: Path) -> str:
     return digest.hexdigest()[:12]
 
 
+class TakenError(PluginError):
+    """Two plugins register the same name."""
+
+    exit = Exit.USAGE
+
+
 class Host:
     """The plugins and their components.
 
-    `only` names the entry points to load; None loads all. With `strict` a broken plugin raises PluginError.
+    `only` names the plugins to load; None loads all. "-NAME" is a plugin or a distribution to leave out.
+    With `strict` a broken plugin raises PluginError.
     `own` registers the host's own components, whose names no plugin can take.
     """
 
@@ -95,12 +103,16 @@ class Host:
         self._pluggy.add_hookspecs(Hooks)
         self._strict = strict
         self._only = None if only is None else [*only]
+        self._left_out = {name[1:] for name in self._only or () if name.startswith("-")}
+        self._wanted = None if self._only is None else {name for name in self._only if not name.startswith("-")}
+        if self._left_out and not self._wanted:
+            self._wanted = None  # all others
         if own:
-            registry = Registry(Plugin("rqa", OWN_DISTRIBUTION, importlib.metadata.version(OWN_DISTRIBUTION)))
+            registry = Registry(Plugin(OWN_NAME, OWN_DISTRIBUTION, importlib.metadata.version(OWN_DISTRIBUTION)))
             own(registry)
             self._take(registry)
         with redirect_stdout(sys.stderr):  # keep plugins' prints out of the command's output
-            self._load_installed(None if self._only is None else frozenset(self._only))
+            self._load_installed()
             for file in files:
                 self.load_file(file)
 
@@ -117,10 +129,10 @@ class Host:
 
     def __reduce__(self) -> tuple[Callable[..., Host], tuple[Any, ...]]:
         """Pickle what to load: another process imports the plugins anew."""
-        files = [Path(plugin.distribution) for plugin in self.plugins if Path(plugin.distribution).is_absolute()]
+        files = [Path(plugin.distribution) for plugin in self.plugins if _is_file(plugin)]
         return _load_host, (self._only, files)
 
-    def _load_installed(self, only: frozenset[str] | None) -> None:
+    def _load_installed(self) -> None:
         # Built-in plugins first, so that no other distribution can take their names.
         ordered = sorted(
             self._entry_points(),
@@ -129,19 +141,17 @@ class Host:
         known: set[str] = set()
         for plugin, entry in ordered:
             if plugin.distribution == OWN_DISTRIBUTION:
-                known.update(self._load_built_in(partial(_import, plugin, entry), plugin, only))
+                known |= self._load_built_in(partial(_import, plugin, entry), plugin)
                 continue
             self.plugins.append(plugin)
             known.add(entry.name)
-            if only is not None and entry.name not in only:
-                plugin.state, plugin.reason = "off", f"not in {environment.PLUGINS}"
-            else:
+            if not self._switch_off(plugin):
                 self._load(plugin, partial(_import, plugin, entry))
-        for name in sorted((only or frozenset()) - known):
+        for name in sorted((self._wanted or set()) - known):
             hint = did_you_mean(name, known)
             self._fail(Plugin(name), f"it is in {environment.PLUGINS} but not installed. {hint}".strip())
 
-    def _load_built_in(self, load: Callable[[], Any], entry: Plugin, only: frozenset[str] | None) -> Iterable[str]:
+    def _load_built_in(self, load: Callable[[], Any], entry: Plugin) -> Set[str]:
         """Register the plugins that come with rqa, which share one entry point. Return their names."""
         registry = Registry(entry)
         load().rqa_register(registry)
@@ -151,11 +161,18 @@ class Host:
                 name = each.target.partition(":")[0].partition(".")[0].removeprefix("rqa_")
                 each.plugin = plugins.setdefault(name, replace(entry, name=name))
         for plugin in plugins.values():
-            if only is not None and plugin.name not in only:
-                plugin.state, plugin.reason = "off", f"not in {environment.PLUGINS}"
+            self._switch_off(plugin)
         self.plugins += plugins.values()
         self._take(registry)
-        return plugins
+        return plugins.keys()
+
+    def _switch_off(self, plugin: Plugin) -> bool:
+        """Return whether RQA_PLUGINS leaves the plugin out, and mark it so."""
+        if self._left_out & {plugin.name, plugin.distribution}:
+            plugin.state, plugin.reason = "off", f"left out by {environment.PLUGINS}"
+        elif self._wanted is not None and plugin.name not in self._wanted and not _is_file(plugin):
+            plugin.state, plugin.reason = "off", f"not in {environment.PLUGINS}"
+        return plugin.state == "off"
 
     def _entry_points(self) -> Iterator[tuple[Plugin, importlib.metadata.EntryPoint]]:
         seen: set[str] = set()
@@ -175,7 +192,8 @@ class Host:
         if plugin.distribution in {known.distribution for known in self.plugins}:
             return
         self.plugins.append(plugin)
-        self._load(plugin, lambda: import_file(path))
+        if not self._switch_off(plugin):
+            self._load(plugin, lambda: import_file(path))
 
     def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         registry = Registry(plugin)
@@ -264,17 +282,37 @@ class Host:
     def find(self, kind: Kind, name: str, *, configured: Sequence[str] = ()) -> Registration:
         """Return the component of that kind and name.
 
-        Raises ConfigError with a suggestion from the registered and the `configured` names.
+        Raises ConfigError with a suggestion from the registered and the `configured` names, TakenError if two plugins
+        registered it.
         """
-        try:
-            return self._components[kind, name]
-        except KeyError:
-            pass
+        if found := self._components.get((kind, name)):
+            self._check_owner(found)
+            return found
         known = [registration.name for registration in self.components(kind)]
         raise ConfigError(
             f"There is no {kind} named {name!r}. Installed: {', '.join(known) or 'none'}.",
             hint=did_you_mean(name, [other for other in (*known, *configured) if other != name])
             or "List the components with `rqa plugins`.",
+        )
+
+    def command(self, name: str) -> Registered | None:
+        """Return the command of that name, None if there is none. Raises TakenError if two plugins registered it."""
+        if found := self.commands.get(name):
+            self._check_owner(found)
+        return found
+
+    def _check_owner(self, owner: Registered) -> None:
+        other = next((each for each in self.refused if each.label == owner.label), None)
+        if other is None:
+            return
+        plugins = owner.plugin, other.plugin
+        same = owner.plugin.name == other.plugin.name
+        names = [each.distribution if same else each.name for each in plugins]
+        raise TakenError(
+            f"{' and '.join(f'Plugin {each.name} of {each.distribution}' for each in plugins)} both have "
+            f"{owner.label}.",
+            hint="Leave one of the two out: "
+            + " or ".join(f"{environment.PLUGINS}=-{name}" for name in names if name != OWN_NAME),
         )
 
     def metrics(self) -> tuple[list[Metric], list[str]]:
@@ -331,6 +369,10 @@ def _import(plugin: Plugin, entry: importlib.metadata.EntryPoint) -> Any:
         path = Path(file)
         plugin.version += f"+{content_digest(path.parent if module.__package__ else path)}"
     return loaded
+
+
+def _is_file(plugin: Plugin) -> bool:
+    return Path(plugin.distribution).is_absolute()
 
 
 def _is_loaded(registered: Registered) -> bool:

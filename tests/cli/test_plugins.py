@@ -107,6 +107,43 @@ def test_a_plugin_brings_a_command_and_replaces_none(rqa: Rqa) -> None:
     assert "Commands of plugins:\n  greet  Say hello.\n" in rqa("--help").out
 
 
+@pytest.mark.parametrize("kind", ["retriever", "reader"])
+def test_a_plugin_named_like_a_built_in_ends_the_command_that_would_use_it(
+    rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag")
+    name = {"retriever": "bm25", "reader": "lexical"}[kind]
+    (tmp_path / "mine.py").write_text(plugin_source(kind, name))
+    (tmp_path / "notes.txt").write_text("Ada serviced the boiler.")
+    command = [
+        "--plugin",
+        tmp_path / "mine.py",
+        "ask",
+        "-d",
+        tmp_path / "notes.txt",
+        "-r",
+        "bm25",
+        "Who serviced the boiler?",
+    ]
+    ended = rqa(*command)
+    assert (ended.code, ended.out) == (2, "")
+    assert (
+        f"Plugin {name} of robust-qa and Plugin mine of {tmp_path / 'mine.py'} both have {kind} '{name}'" in ended.err
+    )
+    assert f"RQA_PLUGINS=-{name} or RQA_PLUGINS=-mine" in ended.err
+    monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag,-mine")
+    assert "Ada serviced the boiler." in rqa(*command).out
+    assert rqa("plugins").code == 0
+
+
+@pytest.mark.usefixtures("greeting")
+def test_a_command_named_like_a_built_in_ends_that_command(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = rqa("ask", "Who?")
+    assert ended.code == 2
+    assert "Plugin rqa of robust-qa and Plugin greeting of greeter both have command 'ask'" in ended.err
+    assert "Leave one of the two out: RQA_PLUGINS=-greeting\n" in ended.err
+
+
 def test_texts_of_a_plugin_cannot_steer_the_terminal(rqa: Rqa, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(plugin_source("reader", "a").replace("Does nothing.", "x\\x1b[31m"))
     (tmp_path / "b.py").write_text("raise ValueError('\\x1b[31m\\u202e')")

@@ -102,7 +102,23 @@ def test_a_taken_name_is_refused_and_both_owners_are_named(install: Install) -> 
 def test_built_in_names_cannot_be_taken(install: Install) -> None:
     install("aaa-first-by-name", {"thief": plugin_source("reader", "lexical")})
     install("robust-qa", {"own": plugin_source("reader", "lexical")}, version="9")
-    assert host("thief", "own").find("reader", "lexical").plugin.name == "own"
+    assert [r.plugin.name for r in host("thief", "own").components()] == ["own"]
+
+
+@pytest.mark.parametrize(("left_out", "owner"), [("-one", "two"), ("-two", "one"), ("-first-one", "two")])
+def test_a_name_of_two_plugins_is_an_error_until_one_is_left_out(
+    left_out: str, owner: str, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("first-one", {"one": plugin_source("reader", "same")})
+    install("second-one", {"two": plugin_source("reader", "same")})
+    both = "Plugin one of first-one and Plugin two of second-one both have reader 'same'"
+    with pytest.raises(PluginError, match=both) as caught:
+        host("one", "two").find("reader", "same")
+    assert caught.value.hint == "Leave one of the two out: RQA_PLUGINS=-one or RQA_PLUGINS=-two"
+    monkeypatch.setenv("RQA_PLUGINS", left_out)
+    chosen = Host.from_environment()
+    assert chosen.find("reader", "same").plugin.name == owner and "same" not in "".join(chosen.troubles())
+    assert len(chosen.components()) > 1  # all others are loaded
 
 
 def test_the_environment_chooses_the_plugins(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
