@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..errors import PluginError, interrupted
 from ..expressions import BUILT_IN
@@ -192,7 +192,7 @@ class Registry:
         *,
         rank: int = 0,
         summary: str = "",
-        needs: Collection[Power] | None = None,
+        needs: Collection[str] | None = None,
     ) -> None:
         """Register a strategy, which answers a question.
 
@@ -202,7 +202,7 @@ class Registry:
             needs = getattr(factory, "needs", None)
             if not are_names(needs):
                 raise PluginError(f"strategy {name!r} has a rank, so it needs a set of names `needs`")
-        declared = None if needs is None else frozenset(needs)
+        declared = None if needs is None else cast("frozenset[Power]", frozenset(needs))
         self._component("strategy", name, factory, rank, summary, needs=declared)
 
     def engine(self, name: str, factory: str | Callable[..., Engine], *, summary: str = "") -> None:
