@@ -46,6 +46,7 @@ class Tools(Protocol):
     k: int
     given_k: int | None
     within: frozenset[str]
+    received: list[Passage]
 
     @property
     def reader(self) -> Pipeline | None: ...
@@ -106,7 +107,9 @@ class ExpressionPool:
             raise self._problems[written]
         if written not in self._trees:
             raise ConfigError(f"`{written}` is none of the expressions of this pool: {', '.join(self.expressions)}.")
-        return list(await self._once(self._trees[written]))
+        found = list(await self._once(self._trees[written]))
+        self._tools.received += found
+        return found
 
     async def _once(self, tree: Tree) -> list[Passage]:
         shared = self._shared.get(tree)

@@ -35,7 +35,7 @@ from .components import Components, in_circle, split_reader
 from .history import Recorder
 from .indexing import refresh
 from .retrieval import check
-from .strategies import answer_of
+from .strategies import answer_of, cited
 from .toolbox import ADD_DOCUMENTS, Toolbox
 
 if TYPE_CHECKING:
@@ -175,9 +175,9 @@ class Session:
         toolbox = chosen.replaced(question=question, trace=trace or Trace(detailed=self.detailed, watcher=watcher))
         try:
             with collected_warnings() as warnings:
-                answer = await answer_of(name, self.components.strategy(name), toolbox)
+                answer = await answer_of(name, self.components.strategy(name), toolbox, toolbox.received)
             closest = answer.closest or await _closest(answer, toolbox)
-            if answer.text is None and toolbox.retrieved and not (closest or _cited(answer)):
+            if answer.text is None and toolbox.retrieved and not (closest or cited(answer)):
                 answer = dataclasses.replace(answer, reason="No passage that was found is about the question.")
         except RqaError as error:
             own_error = copy(error)  # several questions may share the error of one call
@@ -198,7 +198,7 @@ class Session:
             seconds=time.perf_counter() - began,
             trace=tuple(toolbox.trace.steps),
         )
-        self._stale.update((cited.file, None) for cited in (*_cited(answer), *closest) if cited.stale)
+        self._stale.update((each.file, None) for each in (*cited(answer), *closest) if each.stale)
         if self._history is not None:
             await asyncio.to_thread(self._history.add, answer)
         return answer
@@ -402,10 +402,6 @@ class Session:
         return error(message, hint="\n".join(advice))
 
 
-def _cited(answer: Answer) -> list[Citation]:
-    return [*answer.citations, *(citation for side in answer.conflicts for citation in side.citations)]
-
-
 def check_question(question: str) -> None:
     """Raises InputError if `question` is too long: readers and retrievers would take minutes and gigabytes for it."""
     if len(question) > MOST_CHARACTERS:
@@ -428,7 +424,7 @@ async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
     """Quotes of what the strategy retrieved, for a reader that points at text or found no answer."""
     if answer.text is not None and toolbox.generative:
         return ()
-    cited = {(citation.source, citation.id) for citation in _cited(answer)}
+    known = {(citation.source, citation.id) for citation in cited(answer)}
     guessed = {(each.source, each.id) for each in (answer.probable.citations[:1] if answer.probable else ())}
     asked = set(content_terms(toolbox.question.text))
     quotes = [
@@ -436,7 +432,7 @@ async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
         for quote in await toolbox.quote(toolbox.retrieved)
         if (quote.score or 0) >= _LIKELY or _about(toolbox.retrieved[quote.passage], asked)
     ]
-    others = [quote for quote in quotes if (quote.source, quote.id) not in cited]
+    others = [quote for quote in quotes if (quote.source, quote.id) not in known]
     return tuple(sorted(others, key=lambda quote: (quote.source, quote.id) not in guessed)[:QUOTES])
 
 

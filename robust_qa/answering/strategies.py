@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 from ..calls.contract import CONTRACT, attributed, validated
 from ..errors import PluginError
+from ..kit.citations import is_from
 from ..protocols import Toolbox
-from ..types import Answer, Passage
+from ..types import Answer, Citation, Passage
 
 
-async def answer_of(name: str, strategy: Any, toolbox: Toolbox) -> Answer:
-    """The answer of `strategy` to the toolbox's question. Raises PluginError if it returns none."""
+async def answer_of(name: str, strategy: Any, toolbox: Toolbox, received: Sequence[Passage]) -> Answer:
+    """The answer of `strategy` to the toolbox's question.
+
+    Raises PluginError if it returns none, or cites a passage that is neither in `received` nor the question's own.
+    """
     await asyncio.sleep(0)  # a pending Ctrl-C ends the task here, not inside the plugin
     with attributed(f"Strategy {name!r}"):
         result = await _awaited(name, "answer", strategy.answer(toolbox.question.text, toolbox))
     answer: Answer = _checked(name, result, Answer)
+    passages = [*(toolbox.question.passages or ()), *received]
+    guessed = answer.best_guess.citations if answer.best_guess else ()
+    for citation in (*cited(answer), *guessed, *answer.closest):
+        if citation.origin != "memory" and not any(is_from(citation, passage) for passage in passages):
+            source = citation.source or citation.title or citation.id
+            raise _invalid(name, f"a citation of {source!r} that is in no passage it got: {citation.quote!r}")
     return answer
+
+
+def cited(answer: Answer) -> list[Citation]:
+    """The citations of the answer and of the sides of its conflicts."""
+    return [*answer.citations, *(citation for side in answer.conflicts for citation in side.citations)]
 
 
 async def corrected_by(name: str, strategy: Any, toolbox: Toolbox) -> list[Passage]:
@@ -38,8 +54,12 @@ async def _awaited(name: str, method: str, result: Any) -> Any:
 def _checked(name: str, result: Any, promised: Any) -> Any:
     valid, problem = validated(result, promised)
     if problem:
-        raise PluginError(
-            f"Strategy {name!r} returned {problem}.",
-            hint=f"This is a fault of the plugin. `rqa plugins check {name}` has the details.",
-        )
+        raise _invalid(name, problem)
     return valid
+
+
+def _invalid(name: str, problem: str) -> PluginError:
+    return PluginError(
+        f"Strategy {name!r} returned {problem}.",
+        hint=f"This is a fault of the plugin. `rqa plugins check {name}` has the details.",
+    )

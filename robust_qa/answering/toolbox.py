@@ -67,6 +67,7 @@ class Toolbox:
     `k`: the number of passages to retrieve. `given_k`: how many of the question's own to use (None: all).
     `asked_for`: the command line named the retriever, with -r or --docs.
     `within`: the strategies and evaluators that are working on this question, and may not be called again.
+    `received`: gets all passages that are retrieved. Strategies that hand passages on share it.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Toolbox:
         given_k: int | None = None,
         asked_for: bool = False,
         within: frozenset[str] = frozenset(),
+        received: list[Passage] | None = None,
     ) -> None:
         self.question = question
         self.components = components
@@ -92,6 +94,7 @@ class Toolbox:
         self.given_k = given_k
         self.asked_for = asked_for
         self.within = within
+        self.received = [] if received is None else received
         self._get_reader = (lambda: reader) if reader else get_reader
         self._get_evaluator = get_evaluator
         self.retrieved: list[Passage] = []  # the first passages that the strategy got
@@ -185,6 +188,7 @@ class Toolbox:
                 case Top(Source(name), most) if name not in BUILT_IN:
                     text = self.question.text if query is None else query
                     passages = (await self.retrieve_from(name, text, most))[:most]
+                    self.received += passages
                 case _:
                     passages = await self._pool([tree], query).retrieve(tree)
         self.retrieved = self.retrieved or passages
@@ -413,7 +417,8 @@ class Toolbox:
         name, _ = split_reader(strategy)
         if name in self.within:
             raise ConfigError(f"Strategy {name!r} would answer with the passages that it is handing on itself.")
-        return await answer_of(strategy, self.components.strategy(strategy), self._handing_to(strategy, passages))
+        toolbox = self._handing_to(strategy, passages)
+        return await answer_of(strategy, self.components.strategy(strategy), toolbox, self.received)
 
     def note(self, what: str, /, **data: Any) -> None:
         """Record a decision in the trace."""
@@ -433,6 +438,7 @@ class Toolbox:
             expression=None,
             given_k=None,
             within=self.within | {name},
+            received=self.received,
         )
 
     def _within(self, evaluator: str) -> Toolbox:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import faulthandler
 import sys
+import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import wait
 
 import click
 
+from ..calls.concurrency import in_daemon
 from ..errors import Exit
 from ..sanitize import printable
 from ..testing import Finding
@@ -17,27 +20,27 @@ _MARGIN = 2.0  # seconds after the timeout, in which asyncio can cancel the chec
 
 
 class Report:
-    """Prints findings on stdout. Create it before stdout is redirected, and use it as a context manager.
-
-    A component that blocks the event loop for longer than `seconds` cannot be cancelled: the process then prints where
-    it hangs, and ends with code 1.
-    """
+    """Prints findings on stdout. Create it before stdout is redirected."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._out = sys.stdout  # redirected while plugins run
         self._states: Counter[str] = Counter()
+        self.begin("it can be built")
 
-    def __enter__(self) -> Report:
-        self.begin()
-        return self
+    def begin(self, name: str) -> None:
+        """Start the timeout of the check `name`."""
+        self._name, self._deadline = name, time.monotonic() + self._seconds + _MARGIN
 
-    def __exit__(self, *_: object) -> None:
-        faulthandler.cancel_dump_traceback_later()
-
-    def begin(self) -> None:
-        """Start the timeout of a check. The timer also works while C code holds the GIL."""
-        faulthandler.dump_traceback_later(self._seconds + _MARGIN, exit=True, file=2)
+    def watch(self, work: Callable[[], None]) -> None:
+        """Do `work` in a thread. If that stops for longer than a check may take, add a failure and leave it behind."""
+        future = in_daemon(work)
+        while not wait([future], max(0, self._deadline - time.monotonic())).done:
+            if time.monotonic() >= self._deadline:
+                why = f"it blocks and cannot be stopped after {self._seconds:g} seconds"
+                hint = "In an `async def`, await what takes long, or write a plain `def`, which runs in a thread."
+                return self.found(Finding(self._name, "failed", f"{why}. {hint}"))
+        return future.result()
 
     def found(self, finding: Finding) -> None:
         """Print a finding."""

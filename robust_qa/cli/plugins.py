@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,10 +130,19 @@ def check(
     from ..answering.components import Components
     from .checking import Report
 
-    with Report(seconds) as report, plugins_write_to_stderr():
-        components = Components(run.load_config(option), run.host)
-        kind = kind or _kind_of(name, components)
-        part = components.component(kind, name)
+    report = Report(seconds)
+    config = run.load_config(option)
+    components = Components(config, run.host)
+    chosen = kind or _kind_of(name, components)
+
+    every = [components]
+
+    def make(**options: Any) -> Any:
+        every.append(Components(config, run.host, overrides={(chosen, name): options}))
+        return every[-1].build(chosen, name)
+
+    def work() -> None:
+        part = components.component(chosen, name)
         component = part.build(components.embedder)
         try:
             with part.attributed():
@@ -143,11 +151,13 @@ def check(
             raise
         except RqaError:
             pass  # the checks below report it
-        testing.check(kind, component, query=query, seconds=seconds, close=True, report=report)
-        asyncio.run(components.close())
-        code = report.finish(f"{kind} {name}")
-    if code:
-        sys.exit(code)
+        testing.check(chosen, component, query=query, seconds=seconds, close=True, report=report, make=make)
+        for each in every:
+            asyncio.run(each.close())
+
+    with plugins_write_to_stderr():
+        report.watch(work)
+    raise click.exceptions.Exit(report.finish(f"{chosen} {name}"))
 
 
 def _kind_of(name: str, components: Components) -> Kind:

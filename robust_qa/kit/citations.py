@@ -41,6 +41,15 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
     )
 
 
+def is_from(citation: Citation, passage: Passage) -> bool:
+    """Return whether `citation` quotes `passage`, or one of the originals of a compressed passage."""
+    if any(is_from(citation, original) for original in passage.made_of):
+        return True
+    if (citation.id, citation.source) != (passage.id, passage.source):
+        return False
+    return " ".join(citation.quote.strip("… ").split()) in " ".join(passage.text.split())
+
+
 def cite_reading(reading: Reading, passages: Sequence[Passage]) -> tuple[Citation, ...]:
     """Return citations of the passages that support `reading`, which must have a text."""
     places = reading.places or (reading.start,)

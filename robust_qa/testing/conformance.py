@@ -8,19 +8,19 @@ from typing import Any, Protocol
 from ..calls.contract import check_component, closed, passes
 from ..errors import PluginError, RqaError
 from . import embedder, evaluator, reader, retriever, strategy
-from .suite import Behaviour, Failed, Finding, Skipped, Subject, Suite, described, expect
+from .suite import Behaviour, Failed, Finding, Make, Skipped, Subject, Suite, described, expect
 
 
 class Report(Protocol):
     """Receives the progress of the checks."""
 
-    def begin(self) -> None: ...
+    def begin(self, name: str, /) -> None: ...
 
     def found(self, finding: Finding, /) -> None: ...
 
 
 class _Silent:
-    def begin(self) -> None: ...
+    def begin(self, name: str, /) -> None: ...
 
     def found(self, finding: Finding, /) -> None: ...
 
@@ -53,22 +53,26 @@ def check(
     seconds: float = 300.0,
     close: bool = False,
     report: Report | None = None,
+    make: Make | None = None,
 ) -> list[Finding]:
     """Run every check of that kind on the component. Returns one finding for each check.
 
     `query`: a query for which a retriever finds something.
     `seconds`: the time limit of each check.
     `close`: close the component at the end, and report that as a finding.
-    Skips checks of optional methods that the component lacks. Runs its own event loop.
-    Raises ValueError if there is no such kind.
+    `make`: returns another such component with these options changed. Filters and indexes are not checked without it.
+    Skips checks of optional methods that the component lacks. If one of the first two checks fails, skips the others.
+    Runs its own event loop. Raises ValueError if there is no such kind.
     """
-    subject = Subject(kind, component, query)
+    subject = Subject(kind, component, query, make)
     return asyncio.run(_try_all(_suite(kind), subject, seconds, report or _Silent(), close=close))
 
 
-def assert_conforms(kind: str, component: Any, *, query: str = "What is the capital of France?") -> None:
-    """Raises AssertionError with all findings if a check fails."""
-    findings = check(kind, component, query=query)
+def assert_conforms(
+    kind: str, component: Any, *, query: str = "What is the capital of France?", make: Make | None = None
+) -> None:
+    """Raises AssertionError with all findings if a check fails. The arguments are those of `check`."""
+    findings = check(kind, component, query=query, make=make)
     if any(finding.state == "failed" for finding in findings):
         report = "\n".join(map(str, findings))
         raise AssertionError(f"{type(component).__name__} does not conform to the contract of a {kind}:\n{report}")
@@ -87,20 +91,20 @@ async def _try_all(suite: Suite, subject: Subject, seconds: float, report: Repor
         if stop:
             add(Finding(behaviour.name, "skipped", stop))
             continue
-        report.begin()
+        report.begin(behaviour.name)
         try:
             add(await _try(behaviour, subject, seconds))
         except RqaError as error:
             # A model, a key or the network is missing, so the other checks would fail too.
             add(Finding(behaviour.name, "failed", described(error)))
             stop = f"skipped after the {error.kind}"
-        if behaviour is suite[0] and findings[0].state == "failed":
-            stop = "skipped, because the first check failed"
-    report.begin()
+        if len(findings) <= 2 and findings[-1].state == "failed":
+            stop = stop or "skipped, because a call that all checks need failed"
     if close and hasattr(subject.component, "close"):
+        report.begin("`close` ends it")
         failure = await closed("it", subject.component, seconds)
         add(Finding("`close` ends it", "failed" if failure else "passed", failure))
-        report.begin()  # of its tasks and threads
+    report.begin("its tasks and threads end")
     return findings
 
 

@@ -46,13 +46,6 @@ async def _any_text(subject: Subject) -> None:
     fits(await subject.call("score", QUESTION, odd), list[float], QUESTION, odd)
 
 
-@SUITE.behaviour("it does not change the list of texts")
-async def _unchanged(subject: Subject) -> None:
-    texts = list(TEXTS)
-    await subject.call("score", QUESTION, texts)
-    expect(texts == TEXTS, "the list was changed")
-
-
 @SUITE.behaviour("it handles two concurrent questions")
 async def _at_once(subject: Subject) -> None:
     if getattr(subject.component, "concurrency", None) == 1:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..types import Passage
 from .suite import ODD_TEXTS, Failed, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
+FILTERS = {"within": "no/such/folder", "types": "nosuchtype", "since": "9999-12-31", "title": "nosuchtitle"}
+"""Options of retrievers that filter what is searched, each with a value that leaves nothing."""
 
 
 @SUITE.behaviour("it has a method `retrieve(query, k)`")
@@ -84,6 +88,31 @@ async def _at_once(subject: Subject) -> None:
     together = await asyncio.gather(*(subject.call("retrieve", query, 5) for query in queries))
     if sequential != together:
         raise Failed("concurrent queries returned other passages than sequential ones")
+
+
+@SUITE.behaviour("its filters, if it has any, leave out passages")
+async def _filters(subject: Subject) -> None:
+    for name in sorted(subject.options & FILTERS.keys()):
+        await _found(subject)
+        found = await subject.made(**{name: FILTERS[name]}).call("retrieve", subject.query, 5)
+        expect(not found, f"with the option {name} = {FILTERS[name]!r} it returned {len(found)} passages")
+
+
+@SUITE.behaviour("it finds what its index holds now, and its `fingerprint` changes", of="index")
+async def _changed(subject: Subject) -> None:
+    if "index" not in subject.options:
+        raise Skipped("it has no option `index`, the folder of another index")
+    with TemporaryDirectory() as folder:
+        document, index = Path(folder, "prices.txt"), Path(folder, "index")
+        fingerprints = set()
+        for price in ("4.20", "19.90"):
+            document.write_text(f"{subject.query} It costs {price}.", "utf-8")  # noqa: ASYNC240  (a small file)
+            await subject.made(index=str(index)).call("index", [document], None)
+            again = subject.made(index=str(index))
+            texts = [passage.text for passage in await again.call("retrieve", subject.query, 5)]
+            expect(any(price in text for text in texts), f"a document says {price} now, but it returned {texts}")
+            fingerprints.add(getattr(again.component, "fingerprint", object)())  # without one, nothing is cached
+    expect(len(fingerprints) == 2, f"`fingerprint` stays {fingerprints}, so rqa returns old passages from its cache")
 
 
 async def _found(subject: Subject, k: int = 5) -> Any:

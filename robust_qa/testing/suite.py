@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias
 
 from ..calls.concurrency import in_daemon
@@ -15,6 +15,7 @@ from .bench import toolbox
 from .fakes import OverlapEvaluator, ScriptedModel
 
 State: TypeAlias = Literal["passed", "failed", "skipped"]
+Make: TypeAlias = Callable[..., Any]
 
 # Description and text. Every component must treat these texts as data.
 ODD_TEXTS: tuple[tuple[str, str], ...] = (
@@ -103,6 +104,19 @@ class Subject:
     kind: str
     component: Any
     query: str
+    make: Make | None = None
+
+    @property
+    def options(self) -> set[str]:
+        """The names of its options."""
+        options = getattr(type(self.component), "Options", None)
+        return {field.name for field in fields(options)} if options else set()
+
+    def made(self, **options: Any) -> Subject:
+        """Another such component, with these options changed. Skips the check if it cannot be made."""
+        if self.make is None:
+            raise Skipped("this needs components with other options, as `rqa plugins check` makes them")
+        return replace(self, component=self.make(**options))
 
     def has(self, *methods: str) -> None:
         """Fail the check unless it has one of `methods`, and all its methods accept the arguments of the host."""

@@ -428,3 +428,53 @@ async def test_cost_applies_the_prices_of_each_reader(host: Host) -> None:
     async with Session(Config([Layer("test.toml", tree)]), host) as session:
         cheap, dear = [await session.answer(Question("Q?"), strategy=name) for name in ("writes", "writes:dear")]
         assert session.cost([*cheap.trace, *dear.trace]) == pytest.approx(7 * 1e-6 + 7 * 100e-6)
+
+
+CITING = """
+from dataclasses import dataclass
+from robust_qa import Answer, Citation, Position, hookimpl
+from robust_qa.kit import cite
+
+class Citing:
+    needs = frozenset({{"retrieve"}})
+
+    async def answer(self, question, toolbox):
+        passages = await toolbox.retrieve()
+        made_up = Citation("Alpha won.", source="press.html", id="press")
+        return {answer}
+
+@hookimpl
+def rqa_register(registry):
+    registry.strategy("citing", Citing)
+"""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        'Answer("alpha", citations=(made_up,))',
+        'Answer("alpha", conflicts=(Position("alpha", citations=(cite(passages[0]), made_up)),))',
+        'Answer(None, closest=(made_up,), reason="No.")',
+        'Answer("alpha", citations=(Citation("Alpha won.", id=passages[0].id, source=passages[0].source),))',
+    ],
+)
+async def test_a_citation_of_what_was_not_retrieved_is_a_fault_of_the_plugin(tmp_path: Path, answer: str) -> None:
+    (tmp_path / "citing.py").write_text(CITING.format(answer=answer))
+    host = Host(only=[], files=[PLUGIN, tmp_path / "citing.py"], strict=True)
+    with pytest.raises(PluginError, match=r"Strategy 'citing' returned a citation of .* in no passage it got") as error:
+        await ask(host, {**SHELF, "defaults": {"strategy": "citing"}})
+    assert "rqa plugins check citing" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    "cited",
+    [
+        "cite(passages[0])",
+        'Citation("It was alpha.", id="memory-1", origin="memory")',
+        '*(cite(each) for each in await toolbox.pool(["shelf@1@chunk1"]).retrieve("shelf@1@chunk1"))',
+    ],
+)
+async def test_passages_that_were_retrieved_and_memory_may_be_cited(tmp_path: Path, cited: str) -> None:
+    (tmp_path / "citing.py").write_text(CITING.format(answer=f'Answer("alpha", citations=({cited},))'))
+    host = Host(only=[], files=[PLUGIN, tmp_path / "citing.py"], strict=True)
+    assert (await ask(host, {**SHELF, "defaults": {"strategy": "citing"}})).citations

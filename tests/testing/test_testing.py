@@ -206,10 +206,6 @@ BROKEN_READERS = {
         reader(lambda question, passages: Reading("".join(p.text.split()[0] for p in passages) or None)),
         "`read` accepts any text in passages and questions",
     ),
-    "clears": (
-        reader(lambda question, passages: passages.clear() or Reading(None)),
-        "`read` does not change the list of passages",
-    ),
     "window": (reader(lambda question, passages: Reading(None), window=0), ATTRIBUTES),
     "max-tokens": (reader(lambda question, passages: Reading(None), max_tokens="64"), ATTRIBUTES),
 }
@@ -240,10 +236,6 @@ BROKEN_MODELS = {
     "picky": (
         model(lambda messages, decoding: Completion("x") if messages[-1].content.isprintable() else 1 / 0),
         "`generate` accepts any text in a message",
-    ),
-    "clears": (
-        model(lambda messages, decoding: messages.clear() or Completion("x")),
-        "`generate` does not change the messages",
     ),
     "schema": (model(lambda messages, decoding: Completion("Yes")), STRUCTURED),
     "structured": (model(structured="json"), STRUCTURED),
@@ -280,7 +272,6 @@ BROKEN_EMBEDDERS = {
     "constant": (embedder(lambda texts: [[1.0]] * len(texts)), "it returns different vectors for different texts"),
     "of-batch": (embedder(lambda texts: [[len(text), len(texts) ** 2] for text in texts]), SAME),
     "picky": (embedder(lambda texts: lengths(texts) if all(texts) else 1 / 0), "it accepts any text"),
-    "clears": (embedder(lambda texts: [lengths(texts), texts.clear()][0]), "it does not change the list of texts"),
     "concurrency": (embedder(lengths, concurrency=0), ATTRIBUTES),
 }
 
@@ -334,10 +325,6 @@ BROKEN_EVALUATORS = {
     "picky": (
         evaluator(lambda question, texts: [1 / len(text.split()) for text in texts]),
         "it accepts any text and any question",
-    ),
-    "clears": (
-        evaluator(lambda question, texts: [0.0 for _ in range(len(texts)) if texts.pop()]),
-        "it does not change the list of texts",
     ),
     "many": (
         evaluator(
@@ -428,7 +415,7 @@ BROKEN_STRATEGIES = {
     "id": (strategy({"retrieve"}, says(Answer("x", citations=(Citation("Paris", id="nowhere"),)))), CITATIONS),
     "details": (strategy({"retrieve"}, says(Answer("x", details={"a": {1}}))), "its `details` can be written as JSON"),
     "picky": (strategy(frozenset(), answers_the_first_word), "it accepts any text in passages and questions"),
-    "trusts-json": (strategy({"generate"}, trusts_json), ANY_REPLY),
+    "trusts-json": (strategy({"generate"}, trusts_json), ANSWER),
     "echoes": (strategy({"generate"}, echoes), ANY_REPLY),
     "corrects-to-text": (correcting(texts_of), CORRECT),
     "corrects-something-only": (correcting(the_first), CORRECT),

@@ -1,10 +1,12 @@
 """The gate: the verdict on the passages and the confidence of the answer decide together."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from robust_qa import Answer, Citation, Passage, Question
+from robust_qa import Answer, Passage, Question
+from robust_qa.kit import cite
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, assert_conforms, toolbox
 from rqa_rag import Rag
 from rqa_sufficient import Rating, Sufficient, parse_rating
@@ -21,12 +23,13 @@ class Fixed:
     needs = frozenset({"retrieve"})
 
     def __init__(self, confidence: float | None, text: str | None = "1871") -> None:
-        self.given = Answer(text, confidence, (Citation("In 1871."),), reason="" if text else "Not found.")
+        self.given = Answer(text, confidence, reason="" if text else "Not found.")
         self.seen: list[list[str]] = []
 
     async def answer(self, question: str, toolbox: Any) -> Answer:
-        self.seen.append([passage.id for passage in await toolbox.retrieve(question)])
-        return self.given
+        passages = await toolbox.retrieve(question)
+        self.seen.append([passage.id for passage in passages])
+        return replace(self.given, citations=(cite(passages[0]),))
 
 
 async def gate(passages: list[Passage], *, then: Any, reader: Any = None, names: Any = None, **options: Any) -> Answer:
