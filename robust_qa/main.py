@@ -84,7 +84,7 @@ class Commands(click.Group):
 
             return LazyGroup.of_plugins(name, host)
         command = host.command(name)
-        return command and command.object
+        return command.object if command else None
 
     def _host(self, ctx: click.Context) -> Host | None:
         """Return the plugins. None if the configuration cannot be read: help and the built-in commands still work."""

@@ -1,5 +1,7 @@
 """The door for programs: `robust_qa.ask` and `robust_qa.open_session`."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +91,48 @@ def test_a_notebook_shows_an_answer_with_quotes_and_conflicts() -> None:
     assert shown.startswith("**1871** (90%)") and "- 1817 (5%): history.md" in shown
     assert "> Built in \\*1871\\*.\n>\n> history.md" in shown
     assert Answer(None, reason="Not sure.")._repr_markdown_() == "Not sure."
+
+
+@pytest.mark.parametrize("function", [robust_qa.ask, robust_qa.BlockingSession])
+def test_a_misspelt_argument_names_the_function_that_was_called(function: Any) -> None:
+    name = function.__name__
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected .* 'retriver'. Did you mean 'retriever'\?"):
+        function(*(["Who?"] if name == "ask" else []), retriver="bm25")
+
+
+TYPED = """
+import robust_qa
+
+class Votes:
+    needs = frozenset({"retrieve", "read"})
+
+    async def answer(self, question: str, toolbox: robust_qa.Toolbox) -> robust_qa.Answer:
+        return robust_qa.Answer(None, reason="No votes.")
+
+@robust_qa.hookimpl
+def rqa_register(registry: robust_qa.Registry) -> None:
+    registry.strategy("votes", Votes, rank=1, needs=Votes.needs)
+
+robust_qa.ask("Who?", retriever="bm25", k=3)
+robust_qa.ask("Who?", retriver="bm25")
+robust_qa.BlockingSession(k="3")
+"""
+
+
+def test_a_type_checker_knows_the_arguments_of_programs_and_plugins(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    (tmp_path / "typed.py").write_text(TYPED)
+    repository = Path(robust_qa.__file__).parents[1]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--cache-dir",
+        repository / ".mypy_cache",
+        tmp_path / "typed.py",
+    ]
+    ended = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=300, check=False)
+    misspelt, wrong = (line for line in ended.stdout.splitlines() if ": error: " in line)
+    assert ":15: error:" in misspelt and 'Unexpected keyword argument "retriver" for "ask"' in misspelt
+    assert ":16: error:" in wrong and '"k"' in wrong

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ConfigError, MissingError, RqaError, did_you_mean
+from ..host.loading import OWN_NAME
 from ..host.registry import Plugin, Registered
 from ..sanitize import printable
 from ..stdout import plugins_write_to_stderr
@@ -34,10 +35,11 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _list(run: Run, as_json: bool) -> None:
-    rows = [_component_row(r) for r in run.host.components()]
-    rows += [_component_row(r) for r in run.host.refused]
+    host = run.host
+    commands = (each for each in host.commands.values() if each.plugin.name != OWN_NAME)
+    rows = [_component_row(each) for each in (*host.components(), *commands, *host.refused)]
     working = {(row["plugin"], row["distribution"]) for row in rows}
-    rows += [_plugin_row(p) for p in run.host.plugins if (p.name, p.distribution) not in working]
+    rows += [_plugin_row(p) for p in host.plugins if (p.name, p.distribution) not in working]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
@@ -82,12 +84,14 @@ def _plugin_row(plugin: Plugin) -> dict[str, Any]:
 
 @command.command("new", epilog="Example: rqa plugins new my-notes --kind retriever")
 @click.argument("name")
-@click.option("--kind", type=click.Choice(ANSWERING_KINDS), default="retriever", help="Kind of component.")
+@click.option(
+    "--kind", type=click.Choice([*ANSWERING_KINDS, "command"]), default="retriever", help="Kind of component."
+)
 @click.option(
     "--into", metavar="FOLDER", type=click.Path(path_type=Path), default=Path(), help="Create the project in FOLDER."
 )
-def new(name: str, kind: Kind, into: Path) -> None:
-    """Create a plugin project with a working component NAME, tests and packaging."""
+def new(name: str, kind: str, into: Path) -> None:
+    """Create a plugin project with a working component or command NAME, tests and packaging."""
     from ..host.scaffold import plugin_name, write_plugin
 
     name = plugin_name(name, kind)
@@ -95,8 +99,9 @@ def new(name: str, kind: Kind, into: Path) -> None:
     for path in written:
         click.echo(path)
     folder = written[0].parent
+    attempt = f"rqa {name} --help" if kind == "command" else f"rqa plugins check {name}"
     install = shlex.join(["pip", "install", "-e", f"{folder}[dev]"])
-    click.echo(f"Next: {install} && cd {shlex.quote(str(folder))} && pytest && rqa plugins check {name}", err=True)
+    click.echo(f"Next: {install} && cd {shlex.quote(str(folder))} && pytest && {attempt}", err=True)
 
 
 @command.command("check", epilog="Example: rqa plugins check lexical --kind reader")

@@ -11,9 +11,8 @@ import textwrap
 import unicodedata
 from pathlib import Path
 
-from ..errors import ConfigError, InputError, did_you_mean
+from ..errors import ConfigError, InputError
 from ..expressions import BUILT_IN
-from ..types import ANSWERING_KINDS
 from ..version import __version__
 from .loading import GROUP
 
@@ -29,20 +28,16 @@ _COMMON = {
     "src/{package}/py.typed": "py.typed",
     "tests/test_{package}.py": "test_{kind}.py",
 }
-_ONLY_FOR = {"retriever": {"corpus/animals.txt": "retriever.corpus"}}
+_CORPUS = {"corpus/animals.txt": "retriever.corpus"}
+_ONLY_FOR = {"retriever": _CORPUS, "command": _CORPUS}
 
 
 def write_plugin(name: str, kind: str, folder: Path) -> list[Path]:
     """Create the plugin project `folder`/rqa-NAME and return its files in the order written.
 
-    Never changes existing files. Raises ConfigError if the kind or the name is invalid, InputError if the project
-    folder exists or cannot be written.
+    Never changes existing files. Raises ConfigError if the name is invalid, InputError if the project folder exists or
+    cannot be written.
     """
-    if kind not in ANSWERING_KINDS:
-        hint = did_you_mean(kind, ANSWERING_KINDS)
-        raise ConfigError(
-            f"There is no component kind {kind!r}. The kinds are {', '.join(ANSWERING_KINDS)}.", hint=hint
-        )
     name = plugin_name(name, kind)
     fields = _fields(name, kind)
     root = folder / fields["project"]
@@ -117,6 +112,7 @@ def _fields(name: str, kind: str) -> dict[str, str]:
         "package": _package(name),
         "project": "rqa-" + name.replace("_", "-").removeprefix("rqa-").strip("-"),
         "version": __version__,
+        "try": f"rqa {name} --help" if kind == "command" else f"rqa plugins check {name}",
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..answering.components import Components, split_reader
 from ..answering.embedding import Handle
+from ..answering.strategies import answer_of
 from ..answering.toolbox import Toolbox
 from ..calls.limits import Limits
 from ..calls.pipeline import Pipeline
@@ -121,7 +122,9 @@ def embedder_handle(embedder: Any) -> EmbedderHandle:
 
 
 def ask(strategy: Any, question: str | Question, **components: Any) -> Answer:
-    """The answer of the strategy with the components of a `toolbox`, for tests that are a plain `def`."""
+    """The answer of the strategy with the components of a `toolbox`, for tests that are a plain `def`.
+
+    Raises PluginError if it breaks the contract, for example by a made-up citation.
+    """
     tools = toolbox(question, **components)
-    answer: Answer = asyncio.run(strategy.answer(tools.question.text, tools))
-    return answer
+    return asyncio.run(answer_of(type(strategy).__name__, strategy, tools, tools.received))

@@ -144,6 +144,16 @@ def test_a_command_named_like_a_built_in_ends_that_command(rqa: Rqa, monkeypatch
     assert "Leave one of the two out: RQA_PLUGINS=-greeting\n" in ended.err
 
 
+def test_a_plugin_with_a_component_and_a_command_is_listed_with_both(rqa: Rqa, tmp_path: Path) -> None:
+    after = "import click; registry.command('greet', click.Command('greet'), summary='Say hello.')"
+    (tmp_path / "both.py").write_text(plugin_source("reader", "both", after=after))
+    listed = plugins(rqa("--plugin", tmp_path / "both.py", "plugins", "--json"))
+    assert [(row["kind"], row["name"], row["summary"]) for row in listed if row["plugin"] == "both"] == [
+        ("reader", "both", "Does nothing."),
+        ("command", "greet", "Say hello."),
+    ]
+
+
 def test_texts_of_a_plugin_cannot_steer_the_terminal(rqa: Rqa, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(plugin_source("reader", "a").replace("Does nothing.", "x\\x1b[31m"))
     (tmp_path / "b.py").write_text("raise ValueError('\\x1b[31m\\u202e')")
