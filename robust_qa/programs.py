@@ -57,7 +57,6 @@ def ask(
 
     Raises RqaError if there can be no answer. An abstention is an Answer without `text`.
     """
-    _check_names("ask", how, "passages")
     if passages is not None:
         own = tuple(Passage(each) if isinstance(each, str) else each for each in passages)
         question = Question(question if isinstance(question, str) else question.text, passages=own)
@@ -84,7 +83,6 @@ async def open_session(**how: Unpack[How]) -> AsyncIterator[Session]:
     import asyncio
     import warnings
 
-    _check_names("open_session", how)
     session = await asyncio.to_thread(_open, how)
     async with session:
         yield session
@@ -101,8 +99,6 @@ class BlockingSession:
     def __init__(self, **how: Unpack[How]) -> None:
         import asyncio
         import threading
-
-        _check_names("BlockingSession", how)
 
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="robust_qa", daemon=True)
@@ -166,8 +162,11 @@ def _open(how: How) -> Session:
     from .answering import opening
     from .config import layers
     from .config.values import Layer
+    from .errors import did_you_mean
     from .host.loading import Host
 
+    if unknown := [name for name in how if name not in How.__annotations__]:
+        raise TypeError(f"There is no argument {unknown[0]!r}. {did_you_mean(unknown[0], How.__annotations__)}".strip())
     plugins, found, config = _paths(how.get("plugins", ())), list[Layer](), how.get("config")
     if config is not None:
         loaded = layers.load(file=None if config == "auto" else Path(config))
@@ -181,17 +180,6 @@ def _open(how: How) -> Session:
         named=how.get("retriever") is not None,
         detailed=how.get("detailed", True),
     )
-
-
-def _check_names(function: str, how: Mapping[str, Any], *more: str) -> None:
-    """Raise TypeError as Python does, but for the function that was called."""
-    from .errors import did_you_mean
-
-    known = [*How.__annotations__, *more]
-    for name in how:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}. {hint}".strip())
 
 
 def _tree(how: How) -> dict[str, Any]:

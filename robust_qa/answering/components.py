@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -17,7 +17,6 @@ from ..calls.cache import Cache
 from ..calls.contract import CONTRACT, attributed, check_component, closed
 from ..calls.limits import Limits, reserved
 from ..calls.pipeline import Pipeline
-from ..calls.relaying import ReaderPipeline
 from ..config import options as settings
 from ..config import source_trust
 from ..config.defaults import Defaults
@@ -27,12 +26,10 @@ from ..config.values import Layer, Table, Value
 from ..errors import ConfigError, MissingError, PluginError, RqaError
 from ..expressions import (
     BUILT_IN,
-    NOTHING,
     Applied,
     Source,
     Tree,
     expanded,
-    is_free_name,
     nodes,
     parse_expression,
     sources,
@@ -42,7 +39,7 @@ from ..host.registry import Registration
 from ..kit.prompts import load_prompts
 from ..prompt import Prompt
 from ..protocols import EmbedderHandle, Relay
-from ..types import KINDS, Expression, Kind, Passage
+from ..types import KINDS, Kind, Passage
 from .embedding import Handle, unusable_handle
 
 EXPRESSION_PROMPTS = Path(__file__).parents[1] / "prompts" / "expressions"
@@ -298,7 +295,7 @@ class Components:
                 self.component("retriever", name)
 
     def check_defaults(self) -> list[RqaError]:
-        """The errors in [defaults]. Afterwards invalid values count as not set."""
+        """The errors in [defaults]. Afterwards invalid ones count as not set."""
         problems: list[RqaError] = []
         try:
             self.defaults  # noqa: B018
@@ -313,21 +310,12 @@ class Components:
         return problems
 
     def _valid_defaults(self) -> Defaults:
-        """[defaults] without invalid values. Names of expressions stay, because other expressions may use them."""
-        table = self.config.table("defaults")
-        valid: dict[str, Value] = {}
+        table, valid = self.config.table("defaults"), dict[str, Value]()
         for key, value in table.values.items():
             with suppress(ConfigError):
                 settings.build(Defaults, Table(table.name, {key: value}))
                 valid[key] = value
-        defaults = settings.build(Defaults, Table(table.name, valid))
-        if "expressions" in table.values and "expressions" not in valid:
-            with suppress(ConfigError):
-                names = self.config.table("defaults", "expressions").values
-                defaults = replace(
-                    defaults, expressions=dict.fromkeys(filter(is_free_name, names), Expression(NOTHING))
-                )
-        return defaults
+        return settings.build(Defaults, Table(table.name, valid))
 
     def check_default(self, kind: Kind) -> None:
         """Check the component that [defaults] names for that kind. Raises ConfigError if it cannot be used."""
@@ -509,8 +497,7 @@ class Components:
         holds = kind != "retriever" or fingerprint is not None or getattr(component, "max_age", None) is not None
         # Components with `needs` call others, whose results are cached.
         cached = holds and getattr(component, "cached", True) and not hasattr(component, "needs")
-        make = partial(ReaderPipeline, lambda: self.relay) if kind == "reader" else Pipeline
-        return make(
+        return Pipeline(
             f"{kind}.{name}",
             component,
             part.limits,
@@ -519,6 +506,7 @@ class Components:
             digest=digest,
             fingerprint=fingerprint,
             cache=self.cache,
+            relay=lambda: self.relay,
         )
 
 

@@ -80,28 +80,25 @@ class Slots:
         self._threads = ThreadPoolExecutor(min(width, _MOST_THREADS), thread_name_prefix="rqa")
         self._free = asyncio.Semaphore(width)
         self._abandoned: list[Slot] = []
-        self._waiting: dict[asyncio.Timeout, float | None] = {}  # the timeout of each caller in the queue
 
     @property
     def busy(self) -> bool:
         """Whether the thread of a cancelled caller still runs."""
         return any(slot.busy for slot in self._abandoned)
 
-    async def enter(self, timeout: float | None) -> Slot:  # noqa: ASYNC109  (rescheduled while it waits)
-        """Wait for a slot. Raises TimeoutError if abandoned threads keep all slots for `timeout` seconds.
+    async def enter(self, timeout: float | None) -> Slot:  # noqa: ASYNC109  (one round of waiting)
+        """Wait for a slot. Raises TimeoutError if abandoned threads keep all slots after `timeout` seconds.
 
         There is no limit while any slot belongs to a caller that still waits for its result.
         """
-        if not self._free.locked():
-            await self._free.acquire()
-            return Slot(self._threads)
-        async with asyncio.timeout_at(self._deadline(timeout)) as limit:
-            self._waiting[limit] = timeout
+        while True:
             try:
-                await self._free.acquire()
-            finally:
-                del self._waiting[limit]
-        return Slot(self._threads)
+                async with asyncio.timeout(timeout):
+                    await self._free.acquire()
+                return Slot(self._threads)
+            except TimeoutError:
+                if len(self._abandoned) == self._width:
+                    raise
 
     def leave(self, slot: Slot) -> None:
         """Release the slot, at once or when its thread has finished."""
@@ -109,7 +106,6 @@ class Slots:
             self._free.release()
             return
         self._abandoned.append(slot)
-        self._reschedule()
         slot.when_free(lambda: self._recover(slot))
 
     def close(self) -> None:
@@ -118,15 +114,4 @@ class Slots:
 
     def _recover(self, slot: Slot) -> None:
         self._abandoned.remove(slot)
-        self._reschedule()
         self._free.release()
-
-    def _reschedule(self) -> None:
-        for limit, timeout in self._waiting.items():
-            if not limit.expired():
-                limit.reschedule(self._deadline(timeout))
-
-    def _deadline(self, timeout: float | None) -> float | None:
-        if timeout is None or len(self._abandoned) < self._width:
-            return None
-        return asyncio.get_running_loop().time() + timeout

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, S
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -20,6 +20,7 @@ import msgspec
 
 from ..errors import CallTimeout, PluginError, RqaError, UnavailableError
 from ..kit.warnings import LastingWarning, collected_warnings
+from ..protocols import Relay
 from ..types import Power, Usage
 from .batching import Batcher
 from .cache import Cache
@@ -88,6 +89,8 @@ class Pipeline:
 
     `identity` identifies what results depend on besides the arguments; None turns the cache off. `digest` is the same
     value, set even without a cache. `fingerprint` is the component's own digest of its content, or None.
+    `relay` returns what makes the first attempt of each `generate`, or None. That attempt has no limits, because it may
+    take a day, and does not count as in flight.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Pipeline:
         digest: str = "",
         fingerprint: str | None = None,
         cache: Cache | None,
+        relay: Callable[[], Relay | None] = lambda: None,
     ) -> None:
         self.name = name
         self.component = component
@@ -110,6 +114,9 @@ class Pipeline:
         self.limits = limits
         self._identity = identity
         self._cache = cache
+        self._max_age: float = getattr(component, "max_age", None) or 0  # seconds; 0: no limit
+        self._relay = relay
+        self._relayed = 0  # calls in flight
         self._in_flight: dict[object, SharedCall] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._rate = RateLimit(limits.rpm)
@@ -198,9 +205,20 @@ class Pipeline:
 
     def _attempt(self, call: Call[Any], retries: int) -> Awaitable[Any]:
         """Make one attempt, after so many others."""
+        if call.power == "generate" and not retries and (relay := self._relay()):
+            return self._relay_first(relay, call)
         if batcher := self._batcher(call.power):
             return batcher.submit(call.arguments)
         return self._invoke(call.power, getattr(self.component, call.power), *copied(call.arguments))
+
+    async def _relay_first(self, relay: Relay, call: Call[Any]) -> Any:
+        self._relayed += 1
+        try:
+            with attributed(self.name):
+                completion = await relay.generate(self, *copied(call.arguments))
+        finally:
+            self._relayed -= 1
+        return await self._attempt(call, 1) if completion is None else completion
 
     async def _invoke(self, power: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Wait for a slot and for the rate limit, then call with a timeout, in a worker thread if it is `def`."""
@@ -289,8 +307,8 @@ class Pipeline:
 
     @property
     def in_flight(self) -> int:
-        """The number of calls in flight. Calls that only wait for calls of other components do not count."""
-        return 0 if self._delegates else len(self._tasks)
+        """The number of calls in flight. Calls that only wait for other components or the relay do not count."""
+        return 0 if self._delegates else len(self._tasks) - self._relayed
 
     async def end(self) -> None:
         """Cancel all calls in flight and wait for them. Does not wait for threads of abandoned calls."""
@@ -349,12 +367,6 @@ class Pipeline:
         period = time.time() // self._max_age if self._max_age else 0  # older results have other keys
         content = _encoded((self._identity, period, power, arguments))
         return hashlib.sha256(content).hexdigest() if content else None
-
-    @cached_property
-    def _max_age(self) -> float | None:
-        with attributed(self.name):
-            age = getattr(self.component, "max_age", None)
-            return None if age is None else age / 1  # TypeError if it is no number
 
     def _entries(self, key: str | None, call: Call[Any], result: Any) -> Iterator[tuple[str | None, bytes | None]]:
         """Yield the keys and values to cache: one, or for an embedder one for each text."""

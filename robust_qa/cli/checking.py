@@ -13,13 +13,13 @@ import click
 from ..calls.concurrency import in_daemon
 from ..errors import Exit
 from ..sanitize import printable
-from ..testing import Finding
+from ..testing import Finding, conformance
 
 _MARKS = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}
 _MARGIN = 2.0  # seconds after the timeout, in which asyncio can cancel the check itself
 
 
-class Report:
+class Report(conformance.Report):
     """Prints findings on stdout. Create it before stdout is redirected."""
 
     def __init__(self, seconds: float) -> None:

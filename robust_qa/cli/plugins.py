@@ -167,13 +167,10 @@ def check(
 
 def _kind_of(name: str, components: Components) -> Kind:
     """Return the kind of the component `name`. Raises ConfigError if none or several have that name."""
-    names = {
-        k: {r.name for r in components.host.components(k)} | set(components.config.names(k)) for k in ANSWERING_KINDS
-    }
-    found = [k for k in ANSWERING_KINDS if name in names[k]]
+    names = {kind: {*components.host.names(kind), *components.config.names(kind)} for kind in ANSWERING_KINDS}
+    found = [kind for kind in ANSWERING_KINDS if name in names[kind]]
     if not found:
-        known = sorted(set().union(*names.values()))
-        hint = did_you_mean(name, known) or "List the components with `rqa plugins`."
+        hint = did_you_mean(name, sorted(set().union(*names.values()))) or "List the components with `rqa plugins`."
         raise ConfigError(f"There is no component {name!r}.", hint=hint)
     if len(found) > 1:
         raise ConfigError(

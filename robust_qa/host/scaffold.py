@@ -8,7 +8,6 @@ import keyword
 import re
 import string
 import textwrap
-import unicodedata
 from pathlib import Path
 
 from ..errors import ConfigError, InputError
@@ -69,7 +68,7 @@ def plugin_name(name: str, kind: str) -> str:
     if not _NAME.match(wanted):
         raise ConfigError(
             f"{name!r} is not a valid plugin name. Use up to 40 of a-z, 0-9, - and _, starting with a letter.",
-            hint=f"For example {_suggestion(wanted, kind)!r}.",
+            hint=f"For example 'my-{kind}'.",
         )
     if owner := _owner(wanted):
         raise ConfigError(
@@ -91,12 +90,6 @@ def _owner(name: str) -> str:
     if importlib.util.find_spec(package):
         return "an installed Python module"
     return ""
-
-
-def _suggestion(wanted: str, kind: str) -> str:
-    plain = unicodedata.normalize("NFKD", wanted).encode("ascii", "ignore").decode()
-    kept = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:36]
-    return kept if _NAME.match(kept) else f"my-{kept or kind}"
 
 
 def _package(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
+from typing import Any
 
 from ..calls.contract import check_component, closed, passes
 from ..errors import PluginError, RqaError
@@ -11,18 +11,14 @@ from . import embedder, evaluator, reader, retriever, strategy
 from .suite import Behaviour, Failed, Finding, Make, Skipped, Subject, Suite, described, expect
 
 
-class Report(Protocol):
-    """Receives the progress of the checks."""
+class Report:
+    """Receives the progress of the checks. This one does nothing."""
 
-    def begin(self, name: str, /) -> None: ...
+    def begin(self, name: str) -> None:
+        """The check `name` begins."""
 
-    def found(self, finding: Finding, /) -> None: ...
-
-
-class _Silent:
-    def begin(self, name: str, /) -> None: ...
-
-    def found(self, finding: Finding, /) -> None: ...
+    def found(self, finding: Finding) -> None:
+        """A check ended."""
 
 
 COMMON = Suite()
@@ -65,7 +61,7 @@ def check(
     Runs its own event loop. Raises ValueError if there is no such kind.
     """
     subject = Subject(kind, component, query, make)
-    return asyncio.run(_try_all(_suite(kind), subject, seconds, report or _Silent(), close=close))
+    return asyncio.run(_try_all(_suite(kind), subject, seconds, report or Report(), close=close))
 
 
 def assert_conforms(

@@ -7,8 +7,7 @@ import pytest
 
 from robust_qa import Completion, Decoding, Message, ReplyError, UnavailableError, Usage
 from robust_qa.calls.limits import Limits
-from robust_qa.calls.pipeline import Call
-from robust_qa.calls.relaying import ReaderPipeline
+from robust_qa.calls.pipeline import Call, Pipeline
 from robust_qa.calls.trace import Trace
 
 RELAYED = Completion("relayed", Usage(1, 10, 2, batched=1))
@@ -40,11 +39,11 @@ class Relay:
         return self._outcome
 
 
-def piped(relay: Relay | None, model: Model, **limits: Any) -> ReaderPipeline:
-    return ReaderPipeline(lambda: relay, "reader.r", model, Limits(**limits), identity="i", cache=None)
+def piped(relay: Relay | None, model: Model, **limits: Any) -> Pipeline:
+    return Pipeline("reader.r", model, Limits(**limits), identity="i", cache=None, relay=lambda: relay)
 
 
-async def generate(pipeline: ReaderPipeline, text: str = "q", trace: Trace | None = None) -> str:
+async def generate(pipeline: Pipeline, text: str = "q", trace: Trace | None = None) -> str:
     call = Call("generate", ([Message("user", text)], Decoding()), Completion, "prompt")
     return (await pipeline.call(call, trace or Trace())).text
 

@@ -132,7 +132,6 @@ def test_check_shows_errors_of_every_kind_at_once(rqa: Rqa, own: Path, monkeypat
         "RQA_READER__PAROT__REPLY: [reader.parot] does not say which plugin it configures",
     ):
         assert message in ended.err, (message, ended.err)
-    assert "no retriever named 'named'" not in ended.err
     own.write_text("[defaults\n")  # no TOML, and still the other file is checked
     ended = rqa("config", "check")
     assert f"{own} is not valid TOML" in ended.err and "there is no table [colour]" in ended.err

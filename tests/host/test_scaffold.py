@@ -102,23 +102,12 @@ def test_the_line_that_tries_the_configuration_gets_an_answer_from_the_component
     assert "field-notes" in done.stderr or kind == "command"
 
 
-@pytest.mark.parametrize(
-    ("name", "suggestion"),
-    [
-        ("3notes", "my-3notes"),
-        ("cafés!", "cafes"),
-        ("../up", "up"),
-        ("rqa-", "rqa"),
-        ("", "my-reader"),
-        ("x" * 50, "x" * 36),
-        ("笔记", "my-reader"),
-    ],
-)
-def test_an_invalid_name_is_an_error_with_a_suggestion(name: str, suggestion: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["3notes", "cafés!", "../up", "rqa-", "", "x" * 50, "笔记"])
+def test_an_invalid_name_is_an_error_with_a_suggestion(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is not a valid plugin name") as caught:
         write_plugin(name, "reader", tmp_path)
 
-    assert f"{suggestion!r}" in caught.value.hint
+    assert "'my-reader'" in caught.value.hint
     assert list(tmp_path.iterdir()) == []
 
 
