@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.contract import CONTRACT, attributed, validated
+from ..calls.contract import CONTRACT, attributed, invalid, validated
 from ..errors import PluginError
 from ..kit.citations import is_from
 from ..protocols import Toolbox
@@ -28,7 +28,9 @@ async def answer_of(name: str, strategy: Any, toolbox: Toolbox, received: Sequen
     for citation in (*cited(answer), *guessed, *answer.closest):
         if citation.origin != "memory" and not any(is_from(citation, passage) for passage in passages):
             source = citation.source or citation.title or citation.id
-            raise _invalid(name, f"a citation of {source!r} that is in no passage it got: {citation.quote!r}")
+            raise invalid(
+                f"Strategy {name!r}", name, f"a citation of {source!r} that is in no passage it got: {citation.quote!r}"
+            )
     return answer
 
 
@@ -54,12 +56,5 @@ async def _awaited(name: str, method: str, result: Any) -> Any:
 def _checked(name: str, result: Any, promised: Any) -> Any:
     valid, problem = validated(result, promised)
     if problem:
-        raise _invalid(name, problem)
+        raise invalid(f"Strategy {name!r}", name, problem)
     return valid
-
-
-def _invalid(name: str, problem: str) -> PluginError:
-    return PluginError(
-        f"Strategy {name!r} returned {problem}.",
-        hint=f"This is a fault of the plugin. `rqa plugins check {name}` has the details.",
-    )

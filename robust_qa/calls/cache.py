@@ -26,7 +26,6 @@ CREATE INDEX IF NOT EXISTS calls_by_use ON calls (used, size);
 """
 _TOUCH_AFTER = 3600  # seconds: times of use are exact to the hour, so that most reads write nothing
 _MAX_QUEUED = 10_000  # entries waiting to be written; further ones are dropped
-_MEASURE_EVERY = 1_000  # writes between two size checks
 _SHRINK_TO = 0.9  # of the maximum size
 
 
@@ -174,7 +173,7 @@ class Cache:
             self._give_up(error)
             return
         batch: list[tuple[str, bytes | None] | None] = []
-        written, ending = 0, False
+        ending = False
         while not ending:
             if not batch:
                 batch.append(self._waiting.get())
@@ -184,14 +183,12 @@ class Cache:
             try:
                 with connection:
                     self._store(connection, [entry for entry in batch if entry])
-                if written // _MEASURE_EVERY != (written + len(batch)) // _MEASURE_EVERY or ending:
-                    self._shrink(connection)
+                self._shrink(connection)
             except sqlite3.Error as error:
                 if _is_lock(error) and not self._closing:
                     continue  # try again: another process is writing
                 self._give_up(error)
                 break
-            written += len(batch)
             batch.clear()
         connection.close()
 
@@ -208,20 +205,14 @@ class Cache:
         )
 
     def _shrink(self, connection: sqlite3.Connection) -> None:
-        size = _in_use(connection)
-        if size <= self.max_bytes:
+        if _in_use(connection) <= self.max_bytes:
             return
-        excess = size - self.max_bytes * _SHRINK_TO
-        entries, values = connection.execute("SELECT count(*), total(size) FROM calls").fetchone()
-        overhead = (size - values) / max(entries, 1)  # of one entry, for keys and indexes
-        last = (0, 0)
-        for used, rowid, value in connection.execute("SELECT used, rowid, size FROM calls ORDER BY used, rowid"):
-            if excess <= 0:
-                break
-            last = used, rowid
-            excess -= value + overhead
-        with connection:
-            connection.execute("DELETE FROM calls WHERE (used, rowid) <= (?, ?)", last)
+        while _in_use(connection) > self.max_bytes * _SHRINK_TO:
+            with connection:  # the least recently used hundredth
+                connection.execute(
+                    "DELETE FROM calls WHERE rowid IN (SELECT rowid FROM calls ORDER BY used, rowid "
+                    "LIMIT (SELECT count(*) / 100 + 1 FROM calls))"
+                )
         connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free only one page
 
     def _give_up(self, error: sqlite3.Error) -> None:

@@ -285,6 +285,14 @@ def _beyond(result: Any, arguments: Sequence[Any]) -> str:
     return "" if beyond is None else f"a Reading that points at passage {beyond} of {number}, counted from 0"
 
 
+def invalid(what: str, name: str, problem: str) -> PluginError:
+    """The error for a component `name` that returned something else than its contract says."""
+    return PluginError(
+        f"{what} returned {problem}.",
+        hint=f"This is a fault of the plugin. `rqa plugins check {name}` has the details.",
+    )
+
+
 def _named(kind: type) -> str:
     if kind is type(None):
         return "None"

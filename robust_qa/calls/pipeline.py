@@ -25,7 +25,7 @@ from ..types import Power, Usage
 from .batching import Batcher
 from .cache import Cache
 from .concurrency import Slot, Slots
-from .contract import CONTRACT, attributed, unit_vectors, validated
+from .contract import CONTRACT, attributed, invalid, unit_vectors, validated
 from .deduplication import SharedCall
 from .limits import Limits
 from .rate_limit import LONGEST_WAIT, Closed, RateLimit
@@ -287,7 +287,7 @@ class Pipeline:
 
     async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call `function`, which uses the component, in a worker thread."""
-        slots = self._shared_slots("in_thread", _SYNC_CALLS)
+        slots = self._slots.setdefault("in_thread", Slots(_SYNC_CALLS))
         slot = await slots.enter(None)
         try:
             with attributed(self.name):
@@ -423,30 +423,21 @@ class Pipeline:
         return valid
 
     def _invalid(self, problem: str) -> PluginError:
-        name = self.name.partition(".")[2]
-        return PluginError(
-            f"{self.name} returned {problem}.",
-            hint=f"This is a fault of the plugin. `rqa plugins check {name}` has the details.",
-        )
+        return invalid(self.name, self.name.partition(".")[2], problem)
 
     def _method(self, name: str, function: Callable[..., Any]) -> _Method:
         is_async = inspect.iscoroutinefunction(function)
         with attributed(self.name):
             width = self.limits.concurrency or getattr(self.component, "concurrency", None)
             if width:  # of all methods together
-                slots = self._shared_slots("all", width)
+                slots = self._slots.setdefault("all", Slots(width))
             else:
-                slots = self._shared_slots(name, _UNLIMITED if is_async else _SYNC_CALLS)
+                slots = self._slots.setdefault(name, Slots(_UNLIMITED if is_async else _SYNC_CALLS))
         timeout = self.limits.timeout
         if timeout is None and is_async and not self._delegates:  # a thread cannot be stopped
             timeout = _ASYNC_TIMEOUT
         self._methods[name] = _Method(function, is_async, slots, timeout or None)
         return self._methods[name]
-
-    def _shared_slots(self, name: str, width: int) -> Slots:
-        if name not in self._slots:
-            self._slots[name] = Slots(width)
-        return self._slots[name]
 
     async def _enter(self, method: _Method, power: str) -> Slot:
         try:

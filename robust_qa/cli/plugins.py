@@ -49,11 +49,9 @@ def _list(run: Run, as_json: bool) -> None:
     from .output import console
 
     out, table = console(), Table(box=None, pad_edge=False)
-    spare = out.width - 80  # columns left for long paths and digests
-    headings = ["name", "kind", "distribution", "version", "state", *(["about"] if spare >= 0 else [])]
+    headings = ["name", "kind", "distribution", "version", "state", *(["about"] if out.width >= 80 else [])]
     for heading in headings:
-        most = max(len(heading), spare) if heading in ("distribution", "version") else None
-        table.add_column(heading, no_wrap=heading in ("name", "kind", "state"), overflow="fold", max_width=most)
+        table.add_column(heading, no_wrap=heading in ("name", "kind", "state"), overflow="fold")
     for row in rows:
         style = {"broken": "red", "refused": "red", "off": "dim"}.get(row["state"], "")
         cells = row | {"about": row["reason"] if row["state"] == "off" else row["summary"]}

@@ -149,7 +149,8 @@ class Host:
                 self._load(plugin, partial(_import, plugin, entry))
         for name in sorted((self._wanted or set()) - known):
             hint = did_you_mean(name, known)
-            self._fail(Plugin(name), f"it is in {environment.PLUGINS} but not installed. {hint}".strip())
+            self.plugins.append(Plugin(name))
+            self._fail(self.plugins[-1], f"it is in {environment.PLUGINS} but not installed. {hint}".strip())
 
     def _load_built_in(self, load: Callable[[], Any], entry: Plugin) -> Set[str]:
         """Register the plugins that come with rqa, which share one entry point. Return their names."""
@@ -206,11 +207,8 @@ class Host:
                     f"a hook has wrong parameters; write it as in rqa_register(registry): {one_line(error)}"
                 ) from error
             callers = self._pluggy.get_hookcallers(module) or []
-            if not callers:
+            if [caller.name for caller in callers] != ["rqa_register"]:
                 raise PluginError("it implements no hook; put @hookimpl above rqa_register(registry)")
-            if unknown := sorted(caller.name for caller in callers if not caller.has_spec()):
-                hint = did_you_mean(unknown[0], [name for name in vars(Hooks) if name.startswith(f"{GROUP}_")])
-                raise PluginError(f"there is no hook {unknown[0]}. {hint}".strip())
             others = [other for other in self._pluggy.get_plugins() if other is not module]
             self._pluggy.subset_hook_caller("rqa_register", others)(registry=registry)
         except BaseException as error:
@@ -252,8 +250,6 @@ class Host:
 
     def _fail(self, plugin: Plugin, reason: str) -> None:
         plugin.state, plugin.reason = "broken", reason
-        if plugin not in self.plugins:
-            self.plugins.append(plugin)
         if self._strict:
             raise PluginError(f"Cannot load plugin {plugin.name} ({plugin.distribution or 'not installed'}): {reason}")
 
@@ -302,18 +298,13 @@ class Host:
         return found
 
     def _check_owner(self, owner: Registered) -> None:
-        other = next((each for each in self.refused if each.label == owner.label), None)
-        if other is None:
-            return
-        plugins = owner.plugin, other.plugin
-        same = owner.plugin.name == other.plugin.name
-        names = [each.distribution if same else each.name for each in plugins]
-        raise TakenError(
-            f"{' and '.join(f'Plugin {each.name} of {each.distribution}' for each in plugins)} both have "
-            f"{owner.label}.",
-            hint="Leave one of the two out: "
-            + " or ".join(f"{environment.PLUGINS}=-{name}" for name in names if name != OWN_NAME),
-        )
+        if other := next((each for each in self.refused if each.label == owner.label), None):
+            plugins = owner.plugin, other.plugin
+            same = owner.plugin.name == other.plugin.name
+            names = [each.distribution if same else each.name for each in plugins]
+            ways = " or ".join(f"{environment.PLUGINS}=-{name}" for name in names if name != OWN_NAME)
+            owners = " and ".join(f"Plugin {each.name} of {each.distribution}" for each in plugins)
+            raise TakenError(f"{owners} both have {owner.label}.", hint=f"Leave one of the two out: {ways}")
 
     def metrics(self) -> tuple[list[Metric], list[str]]:
         """Return the plugins' metrics, built-in ones first, and one warning for each metric left out."""

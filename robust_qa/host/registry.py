@@ -251,8 +251,6 @@ class Registry:
             raise PluginError(f"invalid {kind} name {name!r}: use a-z, 0-9, - and _, starting with a letter")
         if kind == "retriever" and name in BUILT_IN:
             raise PluginError(f"invalid retriever name {name!r}: it is built into retriever expressions")
-        if not isinstance(rank, int) or not isinstance(summary, str):
-            raise PluginError(f"register {kind} {name!r} with (name, factory, rank=NUMBER, summary=TEXT)")
         _checked(f"{kind} {name!r}", factory)
         new = Registration(name, factory, self.plugin, summary, kind=kind, rank=rank, declared_needs=needs)
         if not isinstance(factory, str):

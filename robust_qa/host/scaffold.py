@@ -7,7 +7,6 @@ import importlib.util
 import keyword
 import re
 import string
-import textwrap
 from pathlib import Path
 
 from ..errors import ConfigError, InputError
@@ -111,7 +110,4 @@ def _fields(name: str, kind: str) -> dict[str, str]:
 
 def _render(template: str, fields: dict[str, str]) -> str:
     text = (_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")
-    if "$configuration_block" in text:
-        configuration = _render(f"{fields['kind']}.toml", fields)
-        fields = {**fields, "configuration_block": textwrap.indent(configuration, "    ").rstrip()}
     return string.Template(text).substitute(fields)

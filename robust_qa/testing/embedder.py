@@ -34,12 +34,6 @@ async def _order(subject: Subject) -> None:
     expect(_close(straight, reverse[::-1]), "the vectors of the texts in reverse order are not in reverse order")
 
 
-@SUITE.behaviour("it returns different vectors for different texts")
-async def _different(subject: Subject) -> None:
-    first, *_, last = await _embedded(subject, TEXTS)
-    expect(not _close(first, last), f"{TEXTS[0]!r} and {TEXTS[-1]!r} have the same vector")
-
-
 @SUITE.behaviour("it returns the same vector for the same text, in any batch")
 async def _same(subject: Subject) -> None:
     together = await _embedded(subject, [*TEXTS, "word " * 300, TEXTS[0]])

@@ -29,12 +29,6 @@ async def _order(subject: Subject) -> None:
     expect(_close(straight, reverse[::-1]), f"the scores are {straight}, and {reverse} for the texts in reverse order")
 
 
-@SUITE.behaviour("it returns an empty list for no texts")
-async def _nothing(subject: Subject) -> None:
-    scores = await subject.call("score", QUESTION, [])
-    expect(scores == [], f"it returned {scores!r}")
-
-
 @SUITE.behaviour("it accepts any text and any question")
 async def _any_text(subject: Subject) -> None:
     odd = [text for _, text in ODD_TEXTS]
@@ -59,7 +53,7 @@ async def _at_once(subject: Subject) -> None:
 
 @SUITE.behaviour("`score_many` returns the same scores as `score`", of="score_many")
 async def _many(subject: Subject) -> None:
-    requests = [(QUESTION, list(TEXTS)), ("Where do moles live?", TEXTS[2:]), (QUESTION, [])]
+    requests = [(QUESTION, list(TEXTS)), ("Where do moles live?", TEXTS[2:])]
     many = await subject.call("score_many", list(requests))
     expect(len(many) == len(requests), f"it returned {len(many)} lists for {len(requests)} requests")
     for (question, texts), scores in zip(requests, many, strict=True):

@@ -53,8 +53,6 @@ class Postgres:
         """Return the `k` best passages. Raises MissingError if there is no index."""
         from .index import Index, storable
 
-        if k <= 0:
-            return []
         question = storable(query)
         if self._options.query:
             return await asyncio.to_thread(self._queried, self._options.query, question, k)
