@@ -48,8 +48,8 @@ def check(
     query: str = "What is the capital of France?",
     seconds: float = 300.0,
     close: bool = False,
-    report: Report | None = None,
     make: Make | None = None,
+    report: Report | None = None,
 ) -> list[Finding]:
     """Run every check of that kind on the component. Returns one finding for each check.
 

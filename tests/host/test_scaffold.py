@@ -96,7 +96,7 @@ def test_the_line_that_tries_the_configuration_gets_an_answer_from_the_component
     )
 
     if kind == "embedder":
-        assert "field-notes: 8 passed" in done.stderr
+        assert "field-notes: 7 passed" in done.stderr
         return
     assert "worms" in done.stdout.splitlines()[0].lower()
     assert "field-notes" in done.stderr or kind == "command"
