@@ -173,7 +173,7 @@ def _open(how: How) -> Session:
         plugins = [*loaded.plugin_files()[0], *plugins]
         found = list(loaded.layers)
     configuration = layers.Config([Layer("the program", _tree(how)), *found])
-    return opening.open_session(
+    return opening.new_session(
         configuration,
         Host(files=plugins),
         docs=_paths(how.get("docs", ())),

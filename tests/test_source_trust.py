@@ -6,7 +6,7 @@ import pytest
 
 from robust_qa import ConfigError, Passage
 from robust_qa.batch.rows import parse_row
-from robust_qa.config import trust
+from robust_qa.config import trusted_files
 from robust_qa.config.layers import Config, load, read
 from robust_qa.config.source_trust import SourceTrust, build
 
@@ -91,5 +91,5 @@ def test_an_untrusted_file_that_was_found_cannot_set_it(tmp_path: Path, monkeypa
     with pytest.raises(ConfigError, match=r"an untrusted file cannot set \[trust\]") as raised:
         load()
     assert "rqa config trust" in raised.value.hint
-    trust.trust(file, file.read_bytes())
+    trusted_files.trust(file, file.read_bytes())
     assert build(load()).weight(Passage("x", source="https://example.org/")) == 2.0

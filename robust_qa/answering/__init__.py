@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ..calls.watching import Watcher
-from .components import split_reader
+from ..calls.trace import Watcher
+from .configured import split_reader
 from .context_window import estimate_tokens
-from .conversation import condensed
 from .history import History
-from .session import Session, check_question
+from .session import Session, check_question, condensed
 
 __all__ = [
     "History",

@@ -23,7 +23,8 @@ from ..expressions import BUILT_IN, sources
 from ..host.loading import Host
 from ..protocols import IndexProgress, IndexReport
 from ..types import Kind
-from .components import Component, Components
+from .components import Components
+from .configured import Component
 
 if TYPE_CHECKING:
     from ..documents import Indexed

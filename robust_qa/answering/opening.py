@@ -18,7 +18,7 @@ from .history import Recorder
 from .session import Session
 
 
-def open_session(
+def new_session(
     config: Config,
     host: Host,
     *,

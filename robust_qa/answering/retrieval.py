@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Protocol
 
-from ..calls.deduplication import SharedCall
+from ..calls.grouping import SharedCall
 from ..calls.pipeline import Pipeline
 from ..documents.cutting import chunks, first_words
 from ..errors import ConfigError, MissingError, RqaError

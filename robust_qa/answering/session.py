@@ -8,30 +8,31 @@ import math
 import shlex
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Set
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import copy
 from functools import cached_property, partial
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ..calls.cache import Cache, open_cache
 from ..calls.contract import attributed
 from ..calls.pipeline import Pipeline
-from ..calls.trace import Trace
-from ..calls.watching import Watcher
+from ..calls.trace import Trace, Watcher
 from ..config import options as settings
 from ..config.layers import Config
 from ..errors import ConfigError, InputError, MissingError, RqaError
 from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
 from ..host.loading import Host
+from ..kit import fenced, final_reply, load_prompts, one_line
 from ..kit.dates import newest_first
 from ..kit.quotes import QUOTES, cite_quote
-from ..kit.terms import content_terms
-from ..kit.text import with_title
+from ..kit.text import content_terms, with_title
 from ..kit.warnings import collected_warnings
-from ..types import Answer, Citation, Kind, Passage, Power, Question, Step, Usage
-from .components import Components, in_circle, split_reader
+from ..types import Answer, Citation, Kind, Message, Passage, Power, Question, Step, Usage
+from .components import Components
+from .configured import in_circle, split_reader
 from .history import Recorder
 from .indexing import refresh
 from .retrieval import check
@@ -439,3 +440,23 @@ async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
 def _about(passage: Passage, asked: Set[str]) -> bool:
     """Whether the passage shares a word with the question, whose words are `asked`."""
     return not asked or not asked.isdisjoint(content_terms(with_title(passage.title, passage.text)))
+
+
+_PROMPTS = Path(__file__).parents[1] / "prompts" / "conversation"
+_TURNS, _CHARACTERS = 8, 1000  # turns read, and characters of each
+
+
+async def condensed(session: Session, question: str, earlier: Sequence[Message]) -> tuple[str, Usage]:
+    """Return a question that stands alone, and what it cost to write.
+
+    It is `question` itself if there are no `earlier` messages or the reader writes no text. Raises InputError if it is
+    too long, and CallError if the reader fails.
+    """
+    check_question(question)
+    toolbox = session.toolbox("reader")
+    if not earlier or not toolbox.generative:
+        return question, Usage()
+    turns = [f"{message.role}: {fenced(message.content[:_CHARACTERS])}" for message in earlier[-_TURNS:]]
+    fields = {"conversation": "\n".join(turns), "question": fenced(question)}
+    reply = final_reply(await toolbox.generate(load_prompts(_PROMPTS)["condense"], fields=fields))
+    return one_line(reply.text) or question, toolbox.trace.usage

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..calls.pipeline import Call, Pipeline
-from ..calls.trace import Trace
-from ..calls.watching import Preview
+from ..calls.trace import Preview, Trace
 from ..config import options
 from ..errors import ConfigError, MissingError, PluginError
 from ..expressions import (
@@ -44,7 +43,8 @@ from ..types import (
     Reading,
 )
 from . import reading
-from .components import Components, split_reader
+from .components import Components
+from .configured import split_reader
 from .context_window import Layout, fit_window, shown_order
 from .retrieval import ExpressionPool
 from .strategies import answer_of, corrected_by

@@ -14,7 +14,7 @@ from ..calls.limits import Limits
 from ..config import keys as secrets
 from ..config.keys import Key
 from ..config.layers import Config
-from ..config.trust import leaves
+from ..config.trusted_files import leaves
 from ..config.values import Layer
 from ..errors import ConfigError
 from ..types import ANSWERING_KINDS, Kind

@@ -22,16 +22,13 @@ from ..errors import CallTimeout, PluginError, RqaError, UnavailableError
 from ..kit.warnings import LastingWarning, collected_warnings
 from ..protocols import Relay
 from ..types import Power, Usage
-from .batching import Batcher
 from .cache import Cache
 from .concurrency import Slot, Slots
 from .contract import CONTRACT, attributed, invalid, unit_vectors, validated
-from .deduplication import SharedCall
+from .grouping import Batcher, SharedCall
 from .limits import Limits
-from .rate_limit import LONGEST_WAIT, Closed, RateLimit
-from .retries import RetryPolicy
-from .trace import Trace, step_data
-from .watching import Preview, Unfolding, Watcher
+from .rate_limit import LONGEST_WAIT, Closed, RateLimit, RetryPolicy
+from .trace import Preview, Trace, Unfolding, Watcher, step_data
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from contextlib import nullcontext, suppress
 from typing import TypeVar
 
 from ..answering.history import recorder
-from ..answering.opening import open_session as open_configured
+from ..answering.opening import new_session
 from ..answering.session import Session
 from ..protocols import IndexReport
 from ..stdout import plugins_write_to_stderr
@@ -22,7 +22,7 @@ T = TypeVar("T")
 _M_ARENA_MAX = -8  # of malloc.h
 
 
-def open_session(
+def command_session(
     run: Run,
     answering: Answering,
     *,
@@ -33,7 +33,7 @@ def open_session(
 ) -> Session:
     """Return a session for the command line and the configuration. Index the files of --docs first.
 
-    `fresh` and `filters` are as for the function of that name in `answering.opening`.
+    `fresh` and `filters` are as for `new_session`.
     `record`: a command, such as "ask", whose answers go to the history.
     """
     from .progress import indexing_progress
@@ -48,7 +48,7 @@ def open_session(
 
     config = run.load_config(answering.overrides())
     with indexing_progress(run) if answering.docs else nullcontext() as progress:
-        return open_configured(
+        return new_session(
             config,
             run.host,
             docs=answering.docs,
@@ -94,7 +94,7 @@ def in_session(
         return result
 
     with plugins_write_to_stderr():
-        session = open_session(run, answering, detailed=detailed, record=record, filters=filters)
+        session = command_session(run, answering, detailed=detailed, record=record, filters=filters)
         try:
             return asyncio.run(work_in_session(session))
         except Interrupted:

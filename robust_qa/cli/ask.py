@@ -65,7 +65,7 @@ def command(
     """Answer QUESTION, or the question on stdin, and cite the sources."""
     from ..calls.trace import Trace
     from . import output
-    from .answering import open_session
+    from .answering import command_session
     from .live import Live
 
     options = Answering(**answering)
@@ -89,7 +89,7 @@ def command(
     trace = Trace(watcher=live)
     with plugins_write_to_stderr():
         # Outside the event loop, so that Ctrl-C interrupts indexing.
-        session = open_session(run, options, record="ask", fresh=passages is None, filters=filters)
+        session = command_session(run, options, record="ask", fresh=passages is None, filters=filters)
         run.hold()  # messages follow the answer, a part of which may be on the screen
         click.get_current_context().call_on_close(run.release)
         try:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from ..answering.components import Components
+from ..answering.configured import Configured
 from ..answering.history import HistorySettings
 from ..calls.cache import CacheSettings
-from ..config import environment, redaction, trust
+from ..config import environment, redaction, trusted_files
 from ..config import layers as configuration
 from ..config import options as settings
 from ..config.defaults import Defaults
@@ -84,7 +84,7 @@ def check(run: Run) -> None:
 
     run.problems = []
     config = run.load_config()
-    components = Components(config, run.host)
+    components = Configured(config, run.host)
     tables = [(kind, name) for kind in KINDS for name in config.names(kind)]
     # Keyed by message to deduplicate: two checks may find the same problem.
     problems: dict[str, RqaError] = {error.message: error for error in (*run.problems, *components.check_defaults())}
@@ -146,12 +146,12 @@ def trust_file(file: Path | None, undo: bool) -> None:
     if not chosen.is_file():
         raise MissingError(f"There is no file {chosen}.")
     if undo:
-        if not trust.distrust(chosen):
+        if not trusted_files.distrust(chosen):
             raise InputError(f"{chosen} is not trusted.")
         return
     content = chosen.read_bytes()
     plugins = configuration.parse(content, chosen).get("plugins")
-    trust.trust(chosen, content)
+    trusted_files.trust(chosen, content)
     click.echo(printable(f"Trusted {chosen.absolute()} with its current content."), err=True)
     if plugins:
         click.echo(printable(f"It loads code, and changes to that code need no new trust: {plugins}"), err=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..config import environment, trust
+from ..config import environment, trusted_files
 from ..config import layers as config
 from ..config.files import atomic_write
 from ..errors import InputError
@@ -27,7 +27,7 @@ def command(run: Run, user: bool) -> None:
     with atomic_write(path) as file:
         file.write(starter)
     if not user:
-        trust.trust(path, starter)
+        trusted_files.trust(path, starter)
     click.echo(f"Wrote {path}. After each change: rqa config check{'' if user else ', rqa config trust'}", err=True)
 
 

@@ -75,7 +75,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the keys of all options, each with its `=`."""
-        from .option_names import option_names
+        from .reference import option_names
 
         run = Run.from_params(ctx.find_root().params)
         try:

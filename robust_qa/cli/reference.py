@@ -17,11 +17,12 @@ import msgspec
 
 from ..answering.history import HistorySettings
 from ..calls.cache import CacheSettings
-from ..calls.limits import Limits
+from ..calls.limits import Limits, reserved
 from ..config.defaults import Defaults
 from ..config.options import describe
 from ..host.loading import Host
 from ..types import KINDS
+from .run import Run
 
 _COLUMN = 29  # where the comments begin
 _OBVIOUS = ("text", "true or false", "a list", "a table")
@@ -124,3 +125,25 @@ def _comments(owner: type[Any]) -> dict[str, str]:
                 found[node.target.id] = " ".join(note for line, note in notes.items() if end < line <= node.end_lineno)  # type: ignore[operator]
             end = node.end_lineno or end
     return found
+
+
+def option_names(run: Run) -> list[str]:
+    """Return the dotted keys of the options of the host and of all installed and configured components, sorted."""
+    config = run.load_config()
+    found = {
+        f"{table}.{name}" for table, of in (("defaults", Defaults), ("cache", CacheSettings)) for name in _fields(of)
+    }
+    for kind in KINDS:
+        installed = {registration.name: registration.options for registration in run.host.components(kind)}
+        for name in {*installed, *config.names(kind)}:
+            plugin = config.table(kind, name).values.get("plugin")
+            options = installed.get(str(plugin.value) if plugin else name)
+            found.update(f"{kind}.{name}.{option}" for option in {*_fields(options), *reserved(kind)})
+    return sorted(found)
+
+
+def _fields(options: type | None) -> Iterator[str]:
+    """Yield the options of a dataclass that are no tables."""
+    for field in dataclasses.fields(options) if options else ():
+        if field.init and field.default_factory is not dict:
+            yield field.name

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import ConfigError, RqaError, did_you_mean
 from ..types import KINDS, Kind
-from . import environment, trust
+from . import environment, trusted_files
 from .redaction import shown
 from .values import Layer, Table, Tree, Value, absolute
 
@@ -173,7 +173,7 @@ def read(path: Path, *, found: bool = False) -> Layer:
             if isinstance(error, FileNotFoundError)
             else environment.elsewhere(path),
         ) from error
-    confined = found and not trust.is_trusted(path, content)
+    confined = found and not trusted_files.is_trusted(path, content)
     return Layer(str(path), parse(content, path), path.parent.resolve(), confined=confined)
 
 

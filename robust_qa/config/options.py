@@ -20,7 +20,7 @@ from ..types import EmbedderName, Expression, Trusted, Url
 from . import keys as secrets
 from .keys import Key
 from .redaction import shown
-from .trust import check_text, leaves, redirections
+from .trusted_files import check_text, leaves, redirections
 from .values import Layer, Table, Value, absolute
 
 T = TypeVar("T")

@@ -16,11 +16,10 @@ from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
 from .claims import Claim, may_agree, same_name, says_same, sentence_around, sentence_at, source_of
 from .dates import iso_date
-from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, list_of, numbers_of, object_of
+from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, ask_each, list_of, numbers_of, object_of
 from .fusion import fused
 from .http import read_body, retry_after
 from .labels import Labels, in_either_form
-from .per_passage import ask_each
 from .prompts import arrange, fenced, load_prompts
 from .quantity import Quantity, quantities, same_value, with_digits, with_normal_quantities
 from .quotes import cite_quote, closest_quotes, quote_windows
@@ -43,10 +42,11 @@ from .replies import (
     says_unknown,
     without_thoughts,
 )
-from .terms import STOPWORDS, content_terms, term_spans
 from .text import (
+    STOPWORDS,
     answer_key,
     contains_answer,
+    content_terms,
     gold_facts,
     language_of,
     language_of_question,
@@ -54,6 +54,7 @@ from .text import (
     normalise,
     sentences,
     superscript,
+    term_spans,
     with_title,
     words,
 )

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 
 from ..types import Passage, Reading
 from .quantity import quantities, same_value
-from .terms import content_terms
-from .text import sentences
+from .text import content_terms, sentences
 
 _TITLE = re.compile(r"[A-Z][a-z]+\.|M(?:r|rs|s)|Dr|Prof")
 _SAME_THING = 1 / 3  # two sentences about the same thing share more than this part of their words

@@ -6,13 +6,13 @@ its form, `finalise_json.txt` and `finalise_text.txt`, and `repair.txt` asks onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..errors import ContextError, CutError
+from ..errors import ContextError, CutError, RefusedError, RqaError
 from ..types import Completion, Order, Passage
 from .prompts import abstention, fenced, load_prompts
 from .replies import final_reply
@@ -150,3 +150,31 @@ class Prompter:
     def text(self, role: str, **fields: str) -> str:
         """The prompt of that role with its fields filled in, to be a part of another prompt."""
         return "\n".join(message.content for message in self.prompts[role].messages(fields))
+
+
+A = TypeVar("A")
+
+
+async def ask_each(ask: Callable[[A], Awaitable[T]], items: Iterable[A]) -> list[T | RqaError]:
+    """Call `ask` for all items concurrently. Return for each item the result or its error.
+
+    The errors returned are CutError, RefusedError and ContextError, unless they are general. Raises the first of them
+    if every item failed. Any other error cancels the rest and is raised in an exception group.
+    """
+    import asyncio
+
+    async def result_of(item: A) -> T | RqaError:
+        try:
+            return await ask(item)
+        except (CutError, ContextError, RefusedError) as error:
+            if error.general:
+                raise
+            return error
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(result_of(item)) for item in items]
+    results = [task.result() for task in tasks]
+    errors = [result for result in results if isinstance(result, RqaError)]
+    if errors and len(errors) == len(results):
+        raise errors[0]
+    return results

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .terms import content_terms
+from .text import content_terms
 
 _NUMERALS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"

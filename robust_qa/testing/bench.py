@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from ..answering.components import Components, split_reader
+from ..answering.components import Components
+from ..answering.configured import split_reader
 from ..answering.embedding import Handle
 from ..answering.strategies import answer_of
 from ..answering.toolbox import Toolbox

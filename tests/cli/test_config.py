@@ -11,7 +11,7 @@ import pytest
 
 from robust_qa import Key
 from robust_qa.config import keys as secrets
-from robust_qa.config import trust
+from robust_qa.config import trusted_files
 
 PLUGIN = Path(__file__).parents[1] / "standins" / "plugin.py"
 
@@ -230,7 +230,7 @@ def test_files_that_are_trusted_at_the_same_time_are_all_trusted(installed: str,
         file.touch()
     together = [subprocess.Popen([installed, "config", "trust", file], stderr=subprocess.DEVNULL) for file in files]
     assert [child.wait(60) for child in together] == [0] * 16
-    assert [file for file in files if not trust.is_trusted(file, b"")] == []
+    assert [file for file in files if not trusted_files.is_trusted(file, b"")] == []
 
 
 def test_trust_can_be_undone(rqa: Rqa) -> None:

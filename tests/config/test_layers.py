@@ -10,7 +10,7 @@ from standins.distributions import plugin_source
 
 from robust_qa import ConfigError
 from robust_qa.config import layers as config
-from robust_qa.config import trust
+from robust_qa.config import trusted_files
 from robust_qa.config.layers import Config
 from robust_qa.host.loading import Host
 
@@ -108,7 +108,7 @@ def test_a_file_that_is_named_takes_the_place_of_the_found_one(
 def test_a_found_file_is_confined_until_it_is_trusted_and_again_after_a_change() -> None:
     path = found("[defaults]\nk = 1\n")
     assert config.load().layers[0].confined
-    trust.trust(path, path.read_bytes())
+    trusted_files.trust(path, path.read_bytes())
     assert not config.load().layers[0].confined
     found("[defaults]\nk = 2\n")
     assert config.load().layers[0].confined

@@ -12,7 +12,7 @@ import pytest
 from robust_qa import ConfigError, Key, Url
 from robust_qa.config import keys as secrets
 from robust_qa.config import layers as config
-from robust_qa.config import trust
+from robust_qa.config import trusted_files
 from robust_qa.config.options import build
 
 SECRET = "sk-hunter2-and-more"
@@ -250,7 +250,7 @@ def test_values_of_the_user_are_not_restricted(says: Says) -> None:
 def test_a_trusted_file_may_do_everything(says: Says) -> None:
     secrets.store(Key("unbound", SECRET))
     file = says("base_url = 'https://any.example'\nfile = '../private.txt'\nkey = 'unbound'")
-    trust.trust(file, file.read_bytes())
+    trusted_files.trust(file, file.read_bytes())
     built = options()
     assert built.key.reveal(built.base_url) == SECRET and built.file.read_text() == "private"
     assert options(file=file).file.read_text() == "private"
@@ -260,7 +260,7 @@ def test_a_link_to_a_trusted_file_gains_nothing(says: Says, repository: Path, tm
     trusted = tmp_path / "mine" / "rqa.toml"
     trusted.parent.mkdir()
     trusted.write_text("plugins = ['plugin.py']\n")
-    trust.trust(trusted, trusted.read_bytes())
+    trusted_files.trust(trusted, trusted.read_bytes())
     (repository / "plugin.py").write_text("raise SystemExit('code of the stranger')")
     (repository / "rqa.toml").symlink_to(trusted)
     assert config.load().plugin_files()[0] == []
@@ -287,29 +287,29 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_trusted_file_is_trusted_until_it_changes(file: Path) -> None:
-    trust.trust(file, b"k = 1")
-    assert trust.is_trusted(file, b"k = 1")
-    assert not trust.is_trusted(file, b"k = 2")
+    trusted_files.trust(file, b"k = 1")
+    assert trusted_files.is_trusted(file, b"k = 1")
+    assert not trusted_files.is_trusted(file, b"k = 2")
 
 
 def test_the_same_content_elsewhere_is_not_trusted(file: Path, tmp_path: Path) -> None:
-    trust.trust(file, b"k = 1")
-    assert not trust.is_trusted(tmp_path / "other" / "rqa.toml", b"k = 1")
+    trusted_files.trust(file, b"k = 1")
+    assert not trusted_files.is_trusted(tmp_path / "other" / "rqa.toml", b"k = 1")
 
 
 def test_a_link_to_a_trusted_file_is_not_trusted(file: Path, tmp_path: Path) -> None:
     # Its relative paths would name other files: those beside the link.
-    trust.trust(file, b"k = 1")
+    trusted_files.trust(file, b"k = 1")
     (tmp_path / "repository").mkdir()
     (tmp_path / "repository" / "rqa.toml").symlink_to(file)
-    assert not trust.is_trusted(tmp_path / "repository" / "rqa.toml", b"k = 1")
+    assert not trusted_files.is_trusted(tmp_path / "repository" / "rqa.toml", b"k = 1")
 
 
 def test_trust_can_be_undone(file: Path) -> None:
-    assert not trust.distrust(file)
-    trust.trust(file, b"k = 1")
-    assert trust.distrust(file)
-    assert not trust.is_trusted(file, b"k = 1")
+    assert not trusted_files.distrust(file)
+    trusted_files.trust(file, b"k = 1")
+    assert trusted_files.distrust(file)
+    assert not trusted_files.is_trusted(file, b"k = 1")
 
 
 @pytest.mark.parametrize("content", [b"", bytes(99), b"[]", b"{", b"\xff", b"null", b'{"x": 1}'])
@@ -317,7 +317,7 @@ def test_a_damaged_trust_file_trusts_nothing_and_is_replaced(file: Path, content
     trusted = Path(os.environ["RQA_CONFIG_DIR"], "trusted.json")
     trusted.parent.mkdir()
     trusted.write_bytes(content)
-    assert not trust.is_trusted(file, b"k = 1")
-    trust.trust(file, b"k = 1")
-    assert trust.is_trusted(file, b"k = 1")
+    assert not trusted_files.is_trusted(file, b"k = 1")
+    trusted_files.trust(file, b"k = 1")
+    assert trusted_files.is_trusted(file, b"k = 1")
     assert stat.S_IMODE(trusted.stat().st_mode) == 0o600

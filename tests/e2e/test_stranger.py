@@ -10,7 +10,7 @@ from standins.openai import Server, serve
 
 from robust_qa import Key
 from robust_qa.config import keys as secrets
-from robust_qa.config import trust
+from robust_qa.config import trusted_files
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -81,7 +81,7 @@ def test_no_key_of_the_user_is_spent_with_its_model(ask: Ask, repository: Path, 
         ended = ask()
         assert (ended.returncode, ended.stdout, endpoint.requests) == (2, "", [])
         assert f"`rqa config trust {repository / 'rqa.toml'}`" in ended.stderr
-    trust.trust(repository / "rqa.toml", (repository / "rqa.toml").read_bytes())
+    trusted_files.trust(repository / "rqa.toml", (repository / "rqa.toml").read_bytes())
     assert ask().returncode == 0 and len(endpoint.requests) == 1
 
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from robust_qa import Answer, InputError, Question, RqaError
 from robust_qa.answering import check_question
 from robust_qa.cli import as_json
-from robust_qa.cli.answering import open_session
+from robust_qa.cli.answering import command_session
 from robust_qa.documents import Unreadable, is_skipped, read, unmoved
 from robust_qa.kit import printable
 
@@ -133,7 +133,7 @@ class Tools:
             raise InputError("`documents` is empty.", hint="Name a file or a folder, or leave it out.")
         async with self._indexing:
             answering = dataclasses.replace(self._answering, docs=docs, retriever=None)
-            session = await asyncio.to_thread(open_session, self._run, answering)
+            session = await asyncio.to_thread(command_session, self._run, answering)
         async with session:
             return await session.answer(asked, strategy=strategy)
 
