@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 def rqa_register(registry: Registry) -> None:
     """Register everything, by room."""
     _strategies(registry)
+    _formats(registry)
     _retrievers(registry)
     _readers_and_evaluators(registry)
     _commands(registry)
@@ -74,6 +75,16 @@ def _strategies(registry: Registry) -> None:
         "rqa_trustrag:TrustRag",
         summary="leaves out passages that are suspiciously alike, and answers from the others",
     )
+
+
+def _formats(registry: Registry) -> None:
+    add = registry.format
+    add("man", "rqa_roff:read", suffixes="[1-9][a-z]*", sniff="rqa_roff:is_roff")
+    add("rst", "rqa_rst:read", suffixes="rst")
+    add("subtitles", "rqa_subtitles:read", suffixes="srt|vtt")
+    add("mailbox", "rqa_mail:read_mailbox", suffixes="mbox")
+    add("mail", "rqa_mail:read_mail", suffixes="eml|mht|mhtml")
+    add("mail", "rqa_mail:read_mail", sniff="rqa_mail:is_mail")
 
 
 def _retrievers(registry: Registry) -> None:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 @filter_options
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
 @click.option("--short", is_flag=True, help="Print only the short answer. Without one, exit with 6.")
-@click.option("--no-stream", is_flag=True, help="Do not print the answer while the model writes it.")
 @click.option("--explain", is_flag=True, help="Show every call and decision on stderr.")
 @pass_run
 def command(
@@ -58,7 +57,6 @@ def command(
     filters: dict[str, str],
     as_json: bool,
     short: bool,
-    no_stream: bool,
     explain: bool,
     **answering: Any,
 ) -> None:
@@ -84,7 +82,7 @@ def command(
     output.print_to(out)
     live = Live(
         steps=run.verbosity >= 0 and not explain,
-        streaming=not (no_stream or short or as_json or explain or out) and os.isatty(descriptor()),
+        streaming=not (short or as_json or explain or out) and os.isatty(descriptor()),
     )
     trace = Trace(watcher=live)
     with plugins_write_to_stderr():

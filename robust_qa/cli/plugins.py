@@ -92,15 +92,12 @@ def _plugin_row(plugin: Plugin) -> dict[str, Any]:
 @click.option(
     "--kind", type=click.Choice([*ANSWERING_KINDS, "command"]), default="retriever", help="Kind of component."
 )
-@click.option(
-    "--into", metavar="FOLDER", type=click.Path(path_type=Path), default=Path(), help="Create the project in FOLDER."
-)
-def new(name: str, kind: str, into: Path) -> None:
-    """Create a plugin project with a working component or command NAME, tests and packaging."""
+def new(name: str, kind: str) -> None:
+    """Create a plugin project here, with a working component or command NAME, tests and packaging."""
     from ..host.scaffold import plugin_name, write_plugin
 
     name = plugin_name(name, kind)
-    written = write_plugin(name, kind, into)
+    written = write_plugin(name, kind, Path())
     for path in written:
         click.echo(path)
     folder = written[0].parent

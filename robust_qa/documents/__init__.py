@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from ..sanitize import tidy
-from .blocks import Block, TemporarilyUnreadable, Unreadable
+from .blocks import Block, Blocks, TemporarilyUnreadable, Unreadable, as_title, unlined, unwrapped
 from .cutting import Cut, Excerpt
-from .document import Document, Report
+from .document import Document, File, Report
 from .encodings import charset
+from .formats import read_file, read_text
+from .html import read_html
 from .isolation import Call, isolated, read
+from .plain import header_title, indent, read_plain
 from .updating import Entry, FileReader, FileTable, Indexed, check_known, lost, removed, settle
 from .walk import (
     MARKER,
@@ -28,11 +31,13 @@ from .walk import (
 __all__ = [
     "MARKER",
     "Block",
+    "Blocks",
     "Call",
     "Cut",
     "Document",
     "Entry",
     "Excerpt",
+    "File",
     "FileReader",
     "FileTable",
     "Found",
@@ -42,9 +47,12 @@ __all__ = [
     "State",
     "TemporarilyUnreadable",
     "Unreadable",
+    "as_title",
     "charset",
     "check_known",
     "find",
+    "header_title",
+    "indent",
     "is_gone",
     "is_skipped",
     "is_under",
@@ -53,10 +61,16 @@ __all__ = [
     "lost",
     "places",
     "read",
+    "read_file",
+    "read_html",
+    "read_plain",
+    "read_text",
     "removed",
     "settle",
     "shown",
     "summarised",
     "tidy",
+    "unlined",
     "unmoved",
+    "unwrapped",
 ]

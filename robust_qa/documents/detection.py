@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ..file_formats import FORMATS, FileFormat
 from .blocks import Unreadable
 from .document import LIMIT, File
 from .encodings import decode, is_text
-from .roff import is_roff
 
 NOT_TEXT = "it is neither text nor a supported format"
 _SUFFIXES = {
@@ -16,15 +16,11 @@ _SUFFIXES = {
     for name, suffixes in {
         "plain": "txt text",
         "markdown": "md markdown mdown mkd",
-        "rst": "rst",
         "html": "html htm xhtml",
         "jsonl": "jsonl ndjson",
         "table": "csv tsv",
         "json": "json geojson",
         "notebook": "ipynb",
-        "mail": "eml mht mhtml",
-        "mailbox": "mbox",
-        "subtitles": "srt vtt",
         "asciidoc": "adoc asciidoc asc",
         "org": "org",
         "latex": "tex latex",
@@ -49,15 +45,11 @@ _STREAMS = {  # by a name in the directory of a file of Office 97 to 2003
     "WordDocument": "doc", "Workbook": "xls", "PowerPoint Document": "ppt", "__substg1.0": "msg",
     "EncryptedPackage": "encrypted",
 }  # fmt: skip
-_MAN = re.compile(r"\.[1-9][a-z]*")
 _HTML = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.S)
-_MAIL = re.compile(
-    r"(?:(?:From|To|Subject|Date|Message-ID|MIME-Version|Received|Return-Path): .+\n(?:[ \t].+\n)*){3}", re.I
-)
 
 
-def format_of(file: File) -> str:
-    """Return the name of the format of `file`, "" if it is neither text nor of a known one.
+def format_of(file: File) -> str | FileFormat:
+    """Return the format of `file`: that of a plugin or the name of another, "" if it is neither text nor known.
 
     Raises OSError and Unreadable.
     """
@@ -72,10 +64,20 @@ def format_of(file: File) -> str:
         return _compound(file)
     if not is_text(head) or file.path.name.startswith("~$"):  # Word's mark of an open file
         return ""
-    by_suffix = _SUFFIXES.get(file.suffix.removeprefix("."), "")
+    suffix = file.suffix.removeprefix(".")
+    text = decode(head, file.encoding).replace("\r\n", "\n")
+    for format in FORMATS:
+        if format.has_suffix(suffix) and format.accepts(text):
+            return format
+    by_suffix = _SUFFIXES.get(suffix, "")
     if by_suffix and by_suffix != "plain":
         return by_suffix
-    return _by_text(file, decode(head, file.encoding).replace("\r\n", "\n")) or "plain"
+    if _HTML.match(text):
+        return "html"
+    for format in FORMATS:
+        if not format.suffixes and format.accepts(text):
+            return format
+    return "code" if text.startswith("#!") else "plain"
 
 
 def is_readable(path: Path) -> bool:
@@ -89,17 +91,8 @@ def is_readable(path: Path) -> bool:
 def has_known_suffix(path: Path) -> bool:
     """Return whether the suffix of `path` is that of a format, or of source code."""
     suffix = File(path, LIMIT).suffix.removeprefix(".")
-    return suffix in _SUFFIXES or suffix in _BINARY
-
-
-def _by_text(file: File, head: str) -> str:
-    if _MAN.fullmatch(file.suffix) and is_roff(head):
-        return "man"
-    if _HTML.match(head):
-        return "html"
-    if _MAIL.match(head):
-        return "mail"
-    return "code" if head.startswith("#!") else ""
+    by_plugin = any(format.has_suffix(suffix) for format in FORMATS if not format.sniff)
+    return suffix in _SUFFIXES or suffix in _BINARY or by_plugin
 
 
 def _zipped(file: File) -> str:

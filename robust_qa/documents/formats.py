@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from ..file_formats import FileFormat, loaded
 from . import html, markdown
 from .blocks import Block, Unreadable, title_of
 from .detection import NOT_TEXT, format_of
@@ -21,15 +21,11 @@ from .document import LIMIT, Document, File, Report
 from .html import read_html
 from .markdown import read_markdown
 from .plain import read_code, read_plain
-from .roff import read_roff
 from .rows import read_delimited, read_jsonl, read_workbook
-from .rst import read_rst
 from .structured import read_json, read_notebook
-from .subtitles import read_subtitles
 
 _PART = 1 << 20  # characters per document; a longer text file is split
-_LIGHT = ("plain", "markdown", "code", "jsonl", "table", "subtitles")  # formats that cost little to read
-_MARKUP = ("html", "rst", "man")  # that cost more
+_LIGHT = ("plain", "markdown", "code", "jsonl", "table")  # formats that cost little to read
 
 
 def read(path: Path, report: Report, limit: int = LIMIT, encoding: str = "") -> Iterator[Document]:
@@ -39,7 +35,7 @@ def read(path: Path, report: Report, limit: int = LIMIT, encoding: str = "") -> 
     `encoding` is that of text files, "" to detect it.
     """
     size = 0
-    for document in _documents(File(path, limit, encoding), report):
+    for document in read_file(File(path, limit, encoding), report):
         size += sum(len(block.text) for block in document.blocks)
         if size > limit:
             raise Unreadable(f"it has more than {limit / 1e6:,.0f} million characters of text")
@@ -53,32 +49,40 @@ def risk(path: Path) -> float:
         format, size = format_of(file), path.stat().st_size
     except (OSError, Unreadable):
         return math.inf
-    if file.is_compressed or format not in _LIGHT + _MARKUP:
+    if file.is_compressed or (isinstance(format, str) and format not in (*_LIGHT, "html")):
         return math.inf
-    return size * 8 if format in _MARKUP else size
+    return size if format in _LIGHT else size * 8
 
 
-def _documents(file: File, report: Report) -> Iterator[Document]:
+def read_file(file: File, report: Report) -> Iterator[Document]:
+    """Read the documents of a file, or of one inside another, by its format. Raises Unreadable or OSError."""
     format = format_of(file)
+    if isinstance(format, FileFormat):
+        documents: Iterator[Document] = loaded(format.reader)(file, report)
+        return documents
     if not format:
         raise Unreadable(NOT_TEXT)
     if format == "encrypted":
         raise Unreadable("it is protected by a password; save a copy without one to read it")
     if format in _READERS:
         return _READERS[format](file, report)
-    from .office import read_office  # here, as for mail and PDF, because it takes time to import
+    from .office import read_office  # here, as for PDF, because it takes time to import
 
     return read_office(file, format, report)
 
 
 # -- text
 
-_Blocks = Callable[[str, int], tuple[str, list[Block]]]
+ReadBlocks = Callable[[str, int], tuple[str, list[Block]]]
 
 
-def _text(
-    file: File, report: Report, read_blocks: _Blocks, date_in: Callable[[str], str] = lambda text: ""
+def read_text(
+    file: File, read_blocks: ReadBlocks, date_in: Callable[[str], str] = lambda text: ""
 ) -> Iterator[Document]:
+    """Read a text file by `read_blocks`, which gets a text and its first line and returns a title and blocks.
+
+    A long file is read in parts. `date_in` finds the date in the first one.
+    """
     title, date, line = "", "", 1
     with file.lines() as stream:
         for number, part in enumerate(_parts(stream)):
@@ -104,7 +108,7 @@ def _parts(stream: TextIO) -> Iterator[str]:
 
 
 def _code(file: File, report: Report) -> Iterator[Document]:
-    for document in _text(file, report, read_code):
+    for document in read_text(file, read_code):
         yield replace(document, title=f"{file.stem}{file.suffix}" if file.content is not None else file.path.name)
 
 
@@ -121,22 +125,6 @@ def _json(file: File, report: Report) -> Iterator[Document]:
     yield from _code(file, report)
 
 
-def _subtitles(file: File, report: Report) -> Iterator[Document]:
-    yield file.document("", read_subtitles(file.text()))
-
-
-def _mail(file: File, report: Report) -> Iterator[Document]:
-    from .mail import read_mail
-
-    return read_mail(file, report, _documents)
-
-
-def _mailbox(file: File, report: Report) -> Iterator[Document]:
-    from .mail import read_mailbox
-
-    return read_mailbox(file, report, _documents)
-
-
 def _pdf(file: File, report: Report) -> Iterator[Document]:
     from .pdf import read_pdf
 
@@ -144,19 +132,14 @@ def _pdf(file: File, report: Report) -> Iterator[Document]:
 
 
 _READERS: dict[str, Callable[[File, Report], Iterator[Document]]] = {
-    "plain": partial(_text, read_blocks=read_plain),
-    "markdown": partial(_text, read_blocks=read_markdown, date_in=markdown.date_in),
-    "rst": partial(_text, read_blocks=read_rst),
+    "plain": lambda file, _: read_text(file, read_plain),
+    "markdown": lambda file, _: read_text(file, read_markdown, markdown.date_in),
     "html": _html,
-    "man": partial(_text, read_blocks=read_roff),
     "code": _code,
     "json": _json,
     "jsonl": read_jsonl,
     "table": read_delimited,
     "workbook": read_workbook,
     "notebook": read_notebook,
-    "subtitles": _subtitles,
-    "mail": _mail,
-    "mailbox": _mailbox,
     "pdf": _pdf,
 }

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..config.environment import cores
+from ..file_formats import FORMATS, FileFormat
 from .blocks import TemporarilyUnreadable, Unreadable
 from .document import LIMIT, Document, Report, unpacked_size, unreadable_on_failure
 
@@ -205,7 +206,7 @@ class _Worker:
 
     def _send(self, call: Call) -> None:
         with suppress(BrokenPipeError):  # `results` notices that the process ended
-            pickle.dump((call, call.timeout), self._calls)
+            pickle.dump((call, call.timeout, FORMATS), self._calls)
             self._calls.flush()
 
     def _replace(self) -> None:
@@ -240,15 +241,16 @@ def work() -> None:
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)  # libraries may print
     most = _limit_memory()
-    calls: queue.SimpleQueue[tuple[Call, float]] = queue.SimpleQueue()
+    calls: queue.SimpleQueue[tuple[Call, float, list[FileFormat]]] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(arriving, calls), daemon=True).start()
     while True:
-        _run(*calls.get(), replies)
+        call, timeout, FORMATS[:] = calls.get()  # of the main process, whose plugins registered them
+        _run(call, timeout, replies)
         if _memory() > most:
             os._exit(_RETIRED)
 
 
-def _receive(arriving: IO[bytes], calls: queue.SimpleQueue[tuple[Call, float]]) -> None:
+def _receive(arriving: IO[bytes], calls: queue.SimpleQueue[tuple[Call, float, list[FileFormat]]]) -> None:
     try:
         while True:
             calls.put(pickle.load(arriving))  # noqa: S301

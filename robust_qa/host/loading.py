@@ -22,6 +22,7 @@ import pluggy
 from ..config import environment
 from ..config.installation import OWN_DISTRIBUTION
 from ..errors import ConfigError, Exit, PluginError, did_you_mean, interrupted
+from ..file_formats import FORMATS
 from ..types import KINDS, Kind
 from .hookspecs import Hooks
 from .registry import NAME, Plugin, Registered, Registration, Registry, one_line
@@ -235,6 +236,8 @@ class Host:
                 self.groups.setdefault(group, "")
         self._metrics += filter(_is_loaded, registry.metric_lists)
         self._tools += filter(_is_loaded, registry.tool_lists)
+        # Those of plugins that come later, which are not built in, have precedence.
+        FORMATS[:0] = [each for each in registry.formats if each not in FORMATS]
 
     def _add(self, known: dict[Any, Any], key: Any, new: Registered) -> None:
         if owner := known.get(key):

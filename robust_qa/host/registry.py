@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..errors import PluginError, interrupted
 from ..expressions import BUILT_IN
+from ..file_formats import FileFormat
 from ..protocols import are_names
 from ..types import Kind, Power
 
@@ -152,6 +153,7 @@ class Registry:
     groups: dict[str, str] = field(default_factory=dict)
     metric_lists: list[Registered] = field(default_factory=list)
     tool_lists: list[Registered] = field(default_factory=list)
+    formats: list[FileFormat] = field(default_factory=list)
 
     def retriever(
         self, name: str, factory: str | Callable[..., Retriever], *, rank: int = 0, summary: str = ""
@@ -232,6 +234,26 @@ class Registry:
         Their annotations become the schema, and their docstrings tell agents what they do. They return JSON-ready data.
         """
         self.tool_lists.append(Registered("tools", _checked("tools", make), self.plugin))
+
+    def format(self, name: str, reader: str, *, suffixes: str = "", sniff: str = "") -> None:
+        """Register a format of text files.
+
+        `reader` is "package.module:function", because worker processes import it. It takes a File and a Report and
+        yields Documents; `read_text` of `robust_qa.documents` helps. `suffixes` is a regular expression for the whole
+        suffix in lower case, without its dot, such as "org". `sniff` is a function in the same form: it gets the
+        beginning of a text and says whether it is of this format. Without `suffixes` it is asked about files that no
+        format has by their suffix. A format of a plugin comes before those of rqa.
+        """
+        for target in filter(None, (reader, sniff)):
+            if not isinstance(target, str) or not _TARGET.match(target):
+                raise PluginError(f'format {name!r} is registered with {target!r}; write "package.module:function"')
+        if not suffixes and not sniff:
+            raise PluginError(f"format {name!r} needs `suffixes` or `sniff`")
+        try:
+            re.compile(suffixes)
+        except re.error as error:
+            raise PluginError(f"format {name!r} has suffixes {suffixes!r}, which is no expression: {error}") from error
+        self.formats.append(FileFormat(name, reader, suffixes, sniff))
 
     def everything(self) -> Iterator[Registered]:
         """Yield all that was registered."""

@@ -85,12 +85,6 @@ def test_an_answer_that_changes_is_printed_below(tmp_path: Path) -> None:
     assert screen.first("Skerry Point") < screen.first("Bo Renn")
 
 
-def test_no_stream_prints_the_answer_at_the_end(tmp_path: Path) -> None:
-    screen, requests = ask(tmp_path, completion(ANSWER), "-s", "norag", "--no-stream")
-    assert "stream" not in requests[0].body
-    assert screen.first("The engineer") > requests[0].ended
-
-
 def test_a_slow_step_is_shown_and_disappears(tmp_path: Path) -> None:
     slow = streamed("Bo Renn", pause=0.4)
     screen, _ = ask(tmp_path, slow, "-s", "norag")

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 
 @click.command("chat", epilog="Example: rqa chat --docs notes/")
-@click.option("--no-stream", is_flag=True, help="Do not print answers while the model writes them.")
 @answering_options()
 @history_option
 @click.pass_obj
-def chat(run: Run, /, *, no_stream: bool, **answering: Any) -> None:
+def chat(run: Run, /, **answering: Any) -> None:
     """Ask questions in a conversation, in the terminal.
 
     /strategy shows or changes the strategy, /sources quotes the sources of the last answer, /explain shows how it came
@@ -39,6 +38,6 @@ def chat(run: Run, /, *, no_stream: bool, **answering: Any) -> None:
     from .conversation import Conversation
 
     async def work(session: Session) -> None:
-        await Conversation(run, session, screen, streaming=not no_stream).hold()
+        await Conversation(run, session, screen).hold()
 
     in_session(run, Answering(**answering), work, record="chat")

@@ -33,13 +33,12 @@ _REMEMBERED = 200  # answers whose questions the arrow keys bring back
 
 
 class Conversation:
-    """A conversation on the terminal `screen`. `streaming`: print answers while the model writes them."""
+    """A conversation on the terminal `screen`."""
 
-    def __init__(self, run: Run, session: Session, screen: TextIO, *, streaming: bool) -> None:
+    def __init__(self, run: Run, session: Session, screen: TextIO) -> None:
         self._run = run
         self._session = session
         self._screen = screen
-        self._streaming = streaming
         self._strategy, _ = session.choose(has_passages=False)  # nothing to answer from is an error before the prompt
         self._turns: list[Message] = []
         self._last: Answer | None = None
@@ -97,7 +96,7 @@ class Conversation:
         question, usage = await self._alone(text)
         if question != text:
             self._print(f"→ {question}", dim=True)
-        live = self._live(streaming=self._streaming)
+        live = self._live(streaming=True)
         try:
             async with live.drawing():
                 answer = await self._session.answer(Question(question), strategy=self._strategy, watcher=live)

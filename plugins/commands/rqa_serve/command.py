@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from robust_qa.cli import Run
 
 
+_LONGEST_REQUEST = 4 << 20  # bytes
+
+
 @click.command("serve", epilog="Example: rqa serve --docs notes/ -s rag,astute")
 @address_options
 @click.option(
@@ -38,14 +41,6 @@ if TYPE_CHECKING:
     help="Time limit of a request.",
 )
 @click.option(
-    "--max-request",
-    metavar="MIB",
-    type=FiniteFloat(0, min_open=True),
-    default=4.0,
-    show_default=True,
-    help="Largest request in MiB.",
-)
-@click.option(
     "--allow-origin",
     "origins",
     metavar="ORIGIN",
@@ -64,7 +59,6 @@ def serve(
     token: Key | None,
     jobs: int,
     timeout: float,
-    max_request: float,
     origins: tuple[str, ...],
     strategy: tuple[str, ...],
     **answering: Any,
@@ -86,7 +80,7 @@ def serve(
 
         async def work(session: Session) -> None:
             models = offered(session, strategy)
-            app = application(session, models, Capacity(jobs, timeout), most=int(max_request * 2**20))
+            app = application(session, models, Capacity(jobs, timeout), most=_LONGEST_REQUEST)
             run.say(f"serving {', '.join(models)} at {address.url}/v1. Stop with Ctrl-C")
             run.say(f"open {address.url} in a browser to ask there")
             await address.serve(app, seconds=timeout + 1, unguarded=("/", "/health"), origins=origins)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from robust_qa import InputError
 from robust_qa.cli import FiniteFloat, output_option, print_to
 from robust_qa.kit import printable
-
-if TYPE_CHECKING:
-    from .runs import Run
 
 _FORMATS = {".md": "markdown", ".markdown": "markdown", ".csv": "csv", ".html": "html", ".htm": "html", ".json": "json"}
 
@@ -110,16 +106,7 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None, max_si
 )
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 @click.option("--pool", metavar="STRATEGY", help="Compare this strategy (eor) and its retrievers.")
-@click.option("--set", "set_name", metavar="NAME", help="Use only this set. Default: all sets.")
-@click.option("--condition", metavar="NAME", help="Use this condition. Default: the first of the run.")
 @click.option("--metric", metavar="NAME", help="The metric of a right answer. Default: accuracy.")
-@click.option(
-    "--least",
-    metavar="X",
-    type=FiniteFloat(),
-    default=1.0,
-    help="An answer is right from this value of the metric. Default: 1.",
-)
 @click.option(
     "--longest",
     metavar="N",
@@ -133,10 +120,7 @@ def inconsistency(
     form: str | None,
     out: Path | None,
     pool: str | None,
-    set_name: str | None,
-    condition: str | None,
     metric: str | None,
-    least: float,
     longest: int | None,
 ) -> None:
     """Show how the strategies of an evaluation run disagree.
@@ -151,10 +135,7 @@ def inconsistency(
 
     form = form or _form(out)
     run = Run.load(folder)
-    _check_known(run, "set", set_name, [known.name for known in run.plan.sets])
-    _check_known(run, "condition", condition, run.plan.conditions)
-    conditions = run.plan.conditions
-    chosen = Selection(pool, set_name, condition or (conditions[0] if conditions else None), metric, least, longest)
+    chosen = Selection(pool, next(iter(run.plan.conditions), None), metric, longest)
     found = Disagreement(run.name, metric or ("accuracy" if pool else run.correctness), chosen, members(run, chosen))
     shown: dict[str, Callable[[], Iterable[str]]] = {
         "terminal": lambda: terminal_text(found.tables(), out),
@@ -164,11 +145,6 @@ def inconsistency(
     if form not in shown:
         raise click.UsageError(f"This report cannot be written as {form}. Use --to html or --to json.")
     _write(shown[form](), out)
-
-
-def _check_known(run: Run, what: str, name: str | None, names: Sequence[str]) -> None:
-    if name is not None and name not in names:
-        raise InputError(f"{run.folder} has no {what} {name!r}; it has: {', '.join(names) or 'none'}.")
 
 
 def _form(out: Path | None) -> str:

@@ -109,10 +109,8 @@ class Disagreement:
         built = {
             "run": self.run,
             "pool": self.chosen.pool,
-            "set": self.chosen.set,
             "condition": self.chosen.condition,
             "metric": self.metric,
-            "right_from": self.chosen.least,
             "questions": asked,
             "unused": self.members.unused,
             "members": names,
@@ -152,9 +150,8 @@ class Disagreement:
 
     def _notes(self) -> Iterator[str]:
         chosen = self.chosen
-        of = "".join(f", {part}" for part in (chosen.set, explained(chosen.condition or "")) if part)
-        right = f"{self.metric} is at least {chosen.least:g}"
-        yield f"{counted(self.members.asked, 'question')}{of}. An answer is right if {right}."
+        of = f", {explained(chosen.condition)}" if chosen.condition else ""
+        yield f"{counted(self.members.asked, 'question')}{of}. An answer is right if its {self.metric} is 1."
         for why, count in self.members.unused.items():
             yield f"Not used: questions {why} ({count:,})."
         yield (

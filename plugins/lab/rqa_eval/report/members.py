@@ -23,17 +23,14 @@ class Selection:
 
     `pool`: the ensemble whose retrievers are the members, with the ensemble itself as the last one; None: the
     strategies are the members.
-    `set`: None for all sets.
-    `metric`, `least`: an answer is right if the metric (None: Run.correctness) is at least this value. The answers of a
-    pool can have any metric that reads only the text.
+    `metric`: an answer is right if it has 1 by this metric (None: Run.correctness). The answers of a pool can have any
+    metric that reads only the text.
     `longest`: Eq. 4 excludes questions with an answer of more words; None for no limit.
     """
 
     pool: str | None = None
-    set: str | None = None
     condition: str | None = None
     metric: str | None = None
-    least: float = 1.0
     longest: int | None = None
 
 
@@ -83,7 +80,7 @@ def members(run: Run, chosen: Selection) -> Members:
     excluded: Counter[str] = Counter()
     with Rows(run) as rows:
         for row in rows:
-            if chosen.set not in (None, row.asked.set) or chosen.condition not in (None, row.asked.condition):
+            if chosen.condition not in (None, row.asked.condition):
                 continue
             replies = replies_of(row)
             if why := _unusable(row.asked, replies):
@@ -96,7 +93,7 @@ def members(run: Run, chosen: Selection) -> Members:
             else:
                 known.append(_facts(row.asked, complete))
     if not correct:
-        reasons = ", ".join(f"{count:,} {why}" for why, count in unused.items()) or "the set and condition have no rows"
+        reasons = ", ".join(f"{count:,} {why}" for why, count in unused.items()) or "the condition has no rows"
         raise InputError(f"{run.folder} has no question to compare: {reasons}.", hint="Use a set with gold answers.")
     each = range(len(names))
     return Members(
@@ -131,7 +128,7 @@ def _strategies(run: Run, chosen: Selection) -> tuple[list[str], _Replies]:
             return None
         failed = "error" in line
         score = row.scored.scores.get(name, {}).get(metric)
-        correct = False if failed else None if score is None else score >= chosen.least
+        correct = False if failed else None if score is None else score >= 1
         return _Reply(_answer(line), correct, _texts(row.asked), failed)
 
     return names, lambda row: [reply(row, name) for name in names]
@@ -166,7 +163,7 @@ def _pool(run: Run, ensemble: str, chosen: Selection) -> tuple[list[str], _Repli
     def reply(row: Row, answer: str | None, read: Sequence[str], *, failed: bool) -> _Reply:
         gold = tuple(map(tuple, row.asked.gold))
         score = measure(Outcome(row.asked.question, gold, Answer(answer)))
-        return _Reply(answer, None if score is None else score >= chosen.least, tuple(read), failed)
+        return _Reply(answer, None if score is None else score >= 1, tuple(read), failed)
 
     def replies(row: Row) -> list[_Reply | None]:
         passages = [f"{p.get('title', '')}\n{p.get('text', '')}" for p in _objects(details(row).get("passages"))]

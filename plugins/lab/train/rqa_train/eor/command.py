@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .search import CrossValidation, Fit
 
 _PATH = click.Path(dir_okay=False, path_type=Path)
+_FOLDS = 5  # of the cross-validation
 
 
 @click.command(
@@ -42,10 +43,6 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Metric to maximise.",
 )
-@click.option(
-    "--folds", type=click.IntRange(2, 100), default=5, show_default=True, help="Folds of the cross-validation."
-)
-@click.option("--restarts", type=click.IntRange(1, 1000), default=4, show_default=True, help="Number of search starts.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of the starts and the folds.")
 @click.option("--reader", metavar="NAME", help="Reader of the passages.")
 @click.option(
@@ -63,8 +60,6 @@ def eor(
     output: Path,
     similarities: tuple[str, ...],
     metric: Any,
-    folds: int,
-    restarts: int,
     seed: int,
     reader: str | None,
     options: tuple[tuple[str, str], ...],
@@ -107,10 +102,10 @@ def eor(
     ballots, skipped = load(answers, metric)
     if skipped:
         click.echo(f"rqa: skipped {skipped} of {count} rows with failed calls", err=True)
-    folds = min(folds, len(ballots.right))
+    folds = min(_FOLDS, len(ballots.right))
     run.say(f"fitting the weights to {len(ballots.right):,} questions")
-    fitted = fit(ballots, restarts=restarts, seed=seed)
-    held_out = cross_validate(ballots, folds=folds, restarts=restarts, seed=seed) if folds > 1 else None
+    fitted = fit(ballots, seed=seed)
+    held_out = cross_validate(ballots, folds=folds, seed=seed) if folds > 1 else None
     output.write_text(to_toml(ballots, fitted, metric, held_out, strategy_options), "utf-8")
     for line in report(ballots, plain(ballots), fitted, metric, held_out):
         click.echo(line)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from robust_qa import ConfigError
-from robust_qa.cli import Answering, FiniteFloat
+from robust_qa.cli import Answering
 from robust_qa.cli.answering import in_session
 
 from ..commands import command_line, require
@@ -164,13 +164,6 @@ def convert(
 @click.argument("data", nargs=-1, type=FILE)
 @click.option("--evaluator", "name", metavar="NAME", help="Evaluator. Default: the strategy's, or the configured one.")
 @click.option("--preset", type=click.Choice(_PRESETS), help="Thresholds of the CRAG paper for a data set.")
-@click.option(
-    "--ambiguous",
-    type=FiniteFloat(0.5, 1),
-    default=0.65,
-    show_default=True,
-    help="Value of an Ambiguous action relative to a right one. Higher values give more Ambiguous actions.",
-)
 @click.option("--strategy", metavar="NAME", default="crag", show_default=True, help="Strategy to configure.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object that includes the curve.")
 @click.pass_obj
@@ -181,7 +174,6 @@ def calibrate_thresholds(
     data: tuple[Path, ...],
     name: str | None,
     preset: str | None,
-    ambiguous: float,
     strategy: str,
     as_json: bool,
 ) -> None:
@@ -210,7 +202,7 @@ def calibrate_thresholds(
         if preset:
             upper, lower = thresholds.PRESETS[preset]
         else:
-            upper, lower = thresholds.choose(judged, ambiguous=ambiguous)
+            upper, lower = thresholds.choose(judged)
         result |= {"upper": upper, "lower": lower}
         result |= {"evaluator": name, **_measure(judged, upper, lower)} if judged else {}
         if as_json:

@@ -1,11 +1,11 @@
-"""Read the blocks of manual pages in man and mdoc."""
+"""Format `man`: manual pages in man and mdoc."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from .blocks import Block, Blocks, as_title, unwrapped
+from robust_qa.documents import Block, Blocks, Document, File, Report, as_title, read_text, unwrapped
 
 _MACRO = re.compile(r"['.]\s*([A-Za-z]{2})?")
 _ESCAPE = re.compile(  # names have a limit, so that the search is linear
@@ -31,6 +31,11 @@ _MDOC_WORDS = frozenset(
     Ad Lk Mt Ux Bx Fx Nx Ox At St Ta Cd Ms No Rv Ex In Fd Sx Ap Xo Xc""".split()
 )
 _FONTS = frozenset("B I R BR RB BI IB IR RI SM SB".split())
+
+
+def read(file: File, report: Report) -> Iterator[Document]:
+    """Yield the page, in parts if it is long."""
+    return read_text(file, read_roff)
 
 
 def is_roff(text: str) -> bool:

@@ -1,14 +1,20 @@
-"""Read the text of subtitles (SubRip and WebVTT)."""
+"""Format `subtitles`: SubRip and WebVTT."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from .blocks import Block, Blocks
+from robust_qa.documents import Block, Blocks, Document, File, Report
 
 _TIMES = re.compile(r"(?:\d+\n)?(?:\d+:)?\d\d:\d\d[.,]\d{3} --> .*\n?")
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,100}>|\{\\[^{}\n]{0,100}\}")
 _STOPPED = re.compile(r"[.!?…。！？][\"'”’)]*\Z")
+
+
+def read(file: File, report: Report) -> Iterator[Document]:
+    """Yield the text of the subtitles."""
+    yield file.document("", read_subtitles(file.text()))
 
 
 def read_subtitles(text: str) -> list[Block]:

@@ -1,44 +1,56 @@
-"""Read mail: messages, mailboxes and saved web pages (MHTML), with their attachments."""
+"""Formats `mail` and `mailbox`: messages, mailboxes and saved web pages (MHTML), with their attachments."""
 
 from __future__ import annotations
 
 import email
 import email.policy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from email.message import EmailMessage, MIMEPart
 from email.utils import parsedate_to_datetime
 
-from .blocks import Block, Blocks, Unreadable, unlined
-from .document import Document, File, Report
-from .html import read_html
-from .plain import read_plain
+from robust_qa.documents import (
+    Block,
+    Blocks,
+    Document,
+    File,
+    Report,
+    Unreadable,
+    read_file,
+    read_html,
+    read_plain,
+    unlined,
+)
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MESSAGE = re.compile(rb"^From .*\n", re.M)  # the line between the messages of a mailbox
+_HEADER = re.compile(
+    r"(?:(?:From|To|Subject|Date|Message-ID|MIME-Version|Received|Return-Path): .+\n(?:[ \t].+\n)*){3}", re.I
+)
 
-ReadAttachment = Callable[[File, Report], Iterator[Document]]
+
+def is_mail(text: str) -> bool:
+    """Return whether `text` begins with the headers of a message."""
+    return _HEADER.match(text) is not None
 
 
-def read_mail(file: File, report: Report, attachment: ReadAttachment) -> Iterator[Document]:
-    """Yield the documents of a message: its headers and text, then its attachments, read by `attachment`."""
+def read_mail(file: File, report: Report) -> Iterator[Document]:
+    """Yield the documents of a message: its headers and text, then its attachments."""
     with file.open() as stream:
-        yield from _message(stream.read(), file, report, attachment)
+        yield from _message(stream.read(), file, report)
 
 
-def read_mailbox(file: File, report: Report, attachment: ReadAttachment) -> Iterator[Document]:
+def read_mailbox(file: File, report: Report) -> Iterator[Document]:
     """Yield the documents of each message of a mailbox."""
     with file.open() as stream:
         content = b"\n" + stream.read()
     messages = _MESSAGE.split(content.replace(b"\r\n", b"\n"))[1:]
     for number, message in enumerate(messages, start=1):
-        yield from _message(message, file, report, attachment, f"message {number}")
+        yield from _message(message, file, report, f"message {number}")
 
 
-def _message(
-    content: bytes, file: File, report: Report, attachment: ReadAttachment, place: str = ""
-) -> Iterator[Document]:
+def _message(content: bytes, file: File, report: Report, place: str = "") -> Iterator[Document]:
     message = email.message_from_bytes(content, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
     title = str(message["Subject"] or "")
@@ -62,7 +74,7 @@ def _message(
         try:
             payload = each.get_payload(decode=True)
             inner = File(file.path, file.limit, inside=name, content=payload if isinstance(payload, bytes) else b"")
-            for document in attachment(inner, report):
+            for document in read_file(inner, report):
                 yield _attached(document, part, shown, name)
         except Unreadable as error:
             report(str(file.path), f"read without its attachment {name}: {error}")

@@ -1,13 +1,22 @@
-"""Read the blocks of reStructuredText."""
+"""Format `rst`: reStructuredText."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from .blocks import Block, Blocks, unwrapped
-from .plain import header_title, indent
+from robust_qa.documents import (
+    Block,
+    Blocks,
+    Document,
+    File,
+    Report,
+    header_title,
+    indent,
+    read_text,
+    unwrapped,
+)
 
 _ADORNMENT = re.compile(r"([=\-~^\"'`#*+.:_<>])\1+[ \t]*")
 _ITEM = re.compile(r"(?P<mark>[-*+•]|(?:\d{1,3}|#|[a-zA-Z])[.)]|\((?:\d{1,3}|[a-z])\))(?P<space> +)(?=\S)")
@@ -38,6 +47,11 @@ _INLINE = re.compile(
     r"|\\(?P<escaped>\S)|\\ ",
     re.S,
 )
+
+
+def read(file: File, report: Report) -> Iterator[Document]:
+    """Yield the document, in parts if it is long."""
+    return read_text(file, read_rst)
 
 
 def read_rst(text: str, line: int = 1) -> tuple[str, list[Block]]:
