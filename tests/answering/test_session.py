@@ -227,7 +227,11 @@ async def test_a_session_that_has_ended_says_so(host: Host) -> None:
         await session.__aenter__()
 
 
-@pytest.mark.parametrize("close", [lambda self: asyncio.sleep(60), lambda self: time.sleep(5)])
+async def sleeping(self: Any) -> None:
+    await asyncio.sleep(60)
+
+
+@pytest.mark.parametrize("close", [sleeping, lambda self: time.sleep(5)])
 async def test_a_component_that_does_not_close_in_time_is_abandoned(
     host: Host, monkeypatch: pytest.MonkeyPatch, close: Any
 ) -> None:
