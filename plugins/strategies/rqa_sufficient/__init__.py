@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 
 from robust_qa import Answer, Expression, Passage, Position
-from robust_qa.kit import NUMBER, Form, Labels, Prompter, fenced, object_of, one_line, parse_object, with_title
+from robust_qa.kit import Form, Labels, Prompter, object_of, one_line, parse_object, with_title
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -53,7 +53,7 @@ class Sufficient:
         passages = await toolbox.retrieve(question)
         answer, rating = await self._rated(question, toolbox, passages)
         searched = False
-        if self._confidence(answer, rating) < self.options.least and self.options.search:
+        if not self._is_sure(answer, rating) and self.options.search:
             known = {passage.text for passage in passages}
             found = await toolbox.retrieve(question, expression=self.options.search)
             if new := [passage for passage in found if passage.text not in known]:
@@ -67,14 +67,11 @@ class Sufficient:
         if answer.text is None:
             return answer, Rating()
         if self.options.rater or (toolbox.generative and not self.options.evaluator):
-            fields = {"answer": fenced(answer.text)}
-            reply = await self.prompter.ask(
-                toolbox, "rate", passages, form=RATING, fields=fields, reader=self.options.rater
-            )
+            reply = await self.prompter.ask(toolbox, "rate", passages, form=RATING, reader=self.options.rater)
             rating = parse_rating(reply.text)
         else:
             rating = Rating(await self._scored(question, toolbox, passages))
-        toolbox.note("whether the passages suffice", sufficient=rating.sufficient, confidence=rating.confidence)
+        toolbox.note("whether the passages suffice", sufficient=rating.sufficient)
         return answer, rating
 
     async def _scored(self, question: str, toolbox: Toolbox, passages: Sequence[Passage]) -> bool:
@@ -85,13 +82,18 @@ class Sufficient:
         upper, _ = toolbox.thresholds(evaluator) or (0.0, 0.0)
         return max(await toolbox.score(question, texts, evaluator=evaluator), default=-1.0) >= upper
 
-    def _confidence(self, answer: Answer, rating: Rating) -> float:
-        """Return the confidence of the answer, or else the rater's, lowered if the passages do not suffice."""
-        if answer.text is None:
-            return 0.0
-        given = answer.confidence if answer.confidence is not None else rating.confidence
-        own = 1.0 if given is None else given
-        return own if rating.sufficient is not False else own * self.options.discount
+    def _confidence(self, answer: Answer, rating: Rating) -> float | None:
+        """Return the confidence of the answer, lowered if the passages do not suffice. None if `then` gives none."""
+        if answer.confidence is None:
+            return None
+        return answer.confidence if rating.sufficient else answer.confidence * self.options.discount
+
+    def _is_sure(self, answer: Answer, rating: Rating) -> bool:
+        """Return whether to give the answer. A reply that cannot be read is no rating, so it vouches for nothing."""
+        if answer.text is None or rating.sufficient is None:
+            return False
+        confidence = self._confidence(answer, rating)
+        return rating.sufficient if confidence is None else confidence >= self.options.least
 
     def _gated(self, answer: Answer, rating: Rating, *, searched: bool) -> Answer:
         confidence = self._confidence(answer, rating)
@@ -99,34 +101,32 @@ class Sufficient:
         details = verdict | {"then": dict(answer.details)}
         if answer.text is None:
             return replace(answer, details=details)
-        if confidence >= self.options.least:
+        if self._is_sure(answer, rating):
             return replace(answer, confidence=confidence, details=details)
-        lacking = f"The passages do not suffice for a sure answer. {rating.missing}".strip()
+        reasons = {
+            True: "The answer is not sure enough.",
+            False: f"The passages do not suffice for a sure answer. {rating.missing}".strip(),
+            None: "The model did not say whether the passages suffice.",
+        }
         return Answer(
             None,
             conflicts=answer.conflicts,
-            reason=lacking if rating.sufficient is False else "The answer is not sure enough.",
+            reason=reasons[rating.sufficient],
             best_guess=Position(answer.text, confidence, answer.citations),
             details=details,
         )
 
 
-RATING = Form(
-    "rating", object_of(missing={"type": "string", "maxLength": 200}, sufficient={"type": "boolean"}, confidence=NUMBER)
-)
-_LABELS = Labels(
-    lines=("sufficient", "confidence"), texts=("missing",), inside=(), outside=("missing", "sufficient", "confidence")
-)
+RATING = Form("rating", object_of(missing={"type": "string", "maxLength": 200}, sufficient={"type": "boolean"}))
+_LABELS = Labels(lines=("sufficient",), texts=("missing",), inside=(), outside=("missing", "sufficient"))
 _YES_OR_NO = re.compile(r"\W*(?:(yes|true)|(no|false|not))\b", re.IGNORECASE)
-_SHARE = re.compile(r"\W*(\d+(?:[.,]\d+)?)\s*(%)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """Whether the passages suffice (None if unknown), the probability that the answer is right, and what is missing."""
+    """Whether the passages suffice (None if the reply does not say), and what is missing."""
 
     sufficient: bool | None = None
-    confidence: float | None = None
     missing: str = ""
 
 
@@ -134,13 +134,4 @@ def parse_rating(reply: str) -> Rating:
     """Return the rating in a reply in either form. It never raises, and leaves out what it cannot read."""
     fields: Mapping[str, Any] = parse_object(reply, "sufficient") or _LABELS.parse(reply)[1]
     word = _YES_OR_NO.match(str(fields.get("sufficient", "")))
-    return Rating(bool(word[1]) if word else None, _share(fields.get("confidence")), one_line(fields.get("missing")))
-
-
-def _share(value: object) -> float | None:
-    found = _SHARE.match(str(value))
-    if not found:
-        return None
-    number = float(found[1].replace(",", "."))
-    share = number / 100 if found[2] or number > 1 else number
-    return share if share <= 1 else None
+    return Rating(bool(word[1]) if word else None, one_line(fields.get("missing")))

@@ -64,15 +64,27 @@ async def test_verdict_and_confidence_decide_together(
     assert sure == pytest.approx(expected)
 
 
-async def test_a_language_model_judges_the_passages_and_the_answer() -> None:
-    rating = {"missing": "The year.", "sufficient": False, "confidence": 0.3}
+async def test_a_language_model_judges_the_passages() -> None:
+    rating = {"missing": "The year.", "sufficient": False}
     model = ScriptedModel([READ, rating], structured=True)
     answer = await gate([KEEPER], then=Rag(Rag.Options()), reader=model)
     assert answer.text is None
     assert answer.reason == "The passages do not suffice for a sure answer. The year."
-    assert answer.best_guess and (answer.best_guess.text, answer.best_guess.confidence) == ("1871", 0.15)
+    assert answer.best_guess and (answer.best_guess.text, answer.best_guess.confidence) == ("1871", None)
     prompt = model.calls[1][0][-1].content
-    assert KEEPER.text in prompt and "Somebody answered:\n<document>\n1871\n</document>" in prompt
+    assert KEEPER.text in prompt and "1871" not in prompt  # the autorater sees the question and the passages only
+
+
+async def test_a_rating_that_cannot_be_read_vouches_for_nothing() -> None:
+    model = ScriptedModel(["Hard to say."])
+    answer = await gate([KEEPER], then=Fixed(0.9), reader=model)
+    assert (answer.text, answer.reason) == (None, "The model did not say whether the passages suffice.")
+    assert answer.best_guess and answer.best_guess.text == "1871"
+
+
+async def test_passages_that_suffice_give_no_confidence_that_nobody_measured() -> None:
+    answer = await gate([BUILT], then=Fixed(None), reader=ScriptedModel([{"missing": "nothing", "sufficient": True}]))
+    assert (answer.text, answer.confidence) == ("1871", None)
 
 
 async def test_it_searches_on_once_and_answers_from_all_passages() -> None:
@@ -96,9 +108,9 @@ async def test_an_abstention_stays_one_and_is_not_rated() -> None:
 @pytest.mark.parametrize(
     ("reply", "rating"),
     [
-        ('{"missing": "nothing", "sufficient": true, "confidence": 0.9}', Rating(True, 0.9, "nothing")),
-        ("missing: the year\nsufficient: No.\nconfidence: 20 %", Rating(False, 0.2, "the year")),
-        ("**Sufficient:** yes\n**Confidence:** 85", Rating(True, 0.85)),
+        ('{"missing": "nothing", "sufficient": true}', Rating(True, "nothing")),
+        ("missing: the year\nsufficient: No.", Rating(False, "the year")),
+        ("**Sufficient:** yes", Rating(True)),
         ("I cannot tell.", Rating()),
     ],
 )
