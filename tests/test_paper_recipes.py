@@ -127,3 +127,18 @@ def test_a_recipe_runs_with_a_tiny_model(rqa: Callable[..., Any], world: Path) -
     written = {file.stem for file in Path("run/answers").glob("*.jsonl")}
     assert written == {*RECIPES["astute-table1"]["strategy"].split(",")}
     assert json.loads(Path("run/answers/rag.jsonl").read_text())["answer"] == "Jane Austen"
+
+
+def test_the_configuration_wins_over_the_recipe_and_the_difference_is_told(
+    rqa: Callable[..., Any], world: Path
+) -> None:
+    """A voter of `rqa train eor` has another pool than the recipe, and weights for it."""
+    voter = '[strategy.eor]\npool = ["given", "none"]\nweights = [0.5, 0.2]\n'
+    with serve(lambda body, _: "Documents: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>") as server:
+        model = f'[reader.model]\nplugin = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n'
+        world.write_text(SETTINGS.replace("lexical", "embedded") + model + voter)
+        ended = rqa("--config", world, "eval", "--recipe", "eor-table1", "-s", "eor", "rows.jsonl", "-o", "run")
+    assert ended.code == 0, ended.err
+    assert re.search(r'strategy\.eor\.pool is \["given", "none"\] by \S+, and \["wiki@10", .* in the recipe', ended.err)
+    answer = json.loads(Path("run/answers/eor.jsonl").read_text().splitlines()[0])
+    assert [each["weight"] for each in answer["details"]["retrievers"]] == [0.5, 0.2]

@@ -16,6 +16,7 @@ from ..sanitize import printable
 
 if TYPE_CHECKING:
     from ..config.layers import Config
+    from ..config.values import Layer
     from ..errors import RqaError
     from ..host.loading import Host
     from ..host.registry import Registry
@@ -41,6 +42,7 @@ class Run:
         self._plugin_files = plugin_files
         self._strict_plugins = strict_plugins
         self._buffered: list[str] | None = None
+        self._weakest: Layer | None = None
         self.problems: list[RqaError] | None = None
         """A list collects all configuration errors. None raises the first one."""
 
@@ -77,9 +79,17 @@ class Run:
         from ..config import layers as config
 
         loaded = config.load(file=self.config_file, overrides=overrides, problems=self.problems)
+        if self._weakest:
+            loaded = config.Config([*loaded.layers, self._weakest])
         if self.problems is None and loaded.overridden():
             loaded.check_names(self.host.names)
         return loaded
+
+    def set_weakest(self, origin: str, tree: dict[str, Any], folder: Path) -> None:
+        """Set values below those of every file, such as a recipe's. Their relative paths start at `folder`."""
+        from ..config.values import Layer
+
+        self._weakest = Layer(origin, tree, folder)
 
     def say(self, text: str) -> None:
         """Print one line on stderr, unless -q is given. Line breaks in `text` become spaces."""

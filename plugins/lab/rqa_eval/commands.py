@@ -178,7 +178,8 @@ def evaluate_sets(
     from .strategies import check
     from .views import VIEWS
 
-    answering["option"] = (*recipes.settings(), *answering["option"])
+    for line in recipes.apply(run):
+        run.say(line)
     options = Answering(**answering)
     check(run, options, [*strategy, *([baseline] if baseline else [])])
     plan = Plan(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 FOLDER = Path(__file__).with_name("recipes")
 _SETTINGS = f"{__name__}.settings"
+
+if TYPE_CHECKING:
+    from robust_qa.cli import Run
 
 
 def load(file: str) -> dict[str, Any]:
@@ -33,7 +36,7 @@ class RecipeName(click.ParamType[str]):
 
 
 def use(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
-    """Make the options of the recipe the defaults of the command, and keep its strategies for `settings`."""
+    """Make the options of the recipe the defaults of the command, and keep its strategies for `apply`."""
     if name is None:
         return
     recipe = load("commands")[name]
@@ -41,22 +44,27 @@ def use(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
     options = {key: value for key, value in recipe.items() if key not in ("of", "about", "strategy")}
     passages = {"k": chosen["defaults"]["k"]} if "k" in chosen.get("defaults", {}) else {}
     ctx.default_map = {**passages, "strategy": [recipe["strategy"]], **options}
-    ctx.meta[_SETTINGS] = tuple(
-        pair for kind in ("strategy", "evaluator") for pair in _pairs(kind, chosen.get(kind, {}))
-    )
+    ctx.meta[_SETTINGS] = name, {kind: chosen[kind] for kind in ("strategy", "evaluator") if kind in chosen}
 
 
-def settings() -> tuple[tuple[str, str], ...]:
-    """Return the configuration of the recipe as values of -O. They are weaker than those that the user gives."""
-    found: tuple[tuple[str, str], ...] = click.get_current_context().meta.get(_SETTINGS, ())
-    return found
+def apply(run: Run) -> list[str]:
+    """Put the recipe below the configuration. Return what the configuration sets in another way, one text each."""
+    name, tree = click.get_current_context().meta.get(_SETTINGS, ("", {}))
+    if not name:
+        return []
+    run.set_weakest(f"the recipe {name}", tree, FOLDER)
+    values = dict(run.load_config().leaves())
+    return [
+        f"{key} is {json.dumps(values[key].value, default=str)} by {values[key].layer.origin}, "
+        f"and {json.dumps(value)} in the recipe {name}"
+        for key, value in _leaves("", tree)
+        if key in values and values[key].value != value
+    ]
 
 
-def _pairs(key: str, value: Any) -> Iterator[tuple[str, str]]:
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _pairs(f"{key}.{name}", inner)
-    elif ".prompts." in key:
-        yield key, str(FOLDER / value)
+            yield from _leaves(f"{key}.{name}" if key else name, inner)
     else:
-        yield key, value if isinstance(value, str) else json.dumps(value)
+        yield key, value

@@ -26,7 +26,7 @@ _FOLDS = 5  # of the cross-validation
 
 @click.command(
     "eor",
-    epilog="Example: rqa train eor questions.jsonl -o voter.toml --metric em\n\n"
+    epilog="Example: rqa train eor questions.jsonl -o voter.toml\n\n"
     "rqa train eor questions.jsonl -o voter.toml --reader lexical --resume",
 )
 @click.argument("data", type=_PATH)
