@@ -10,6 +10,7 @@ import pytest
 import tomli
 from documentation import PAGES, blocks, only_built_in  # noqa: F401
 from standins.openai import continuation, serve
+from standins.tiny_t5 import write_model
 
 from robust_qa import Exit
 from rqa_eor.answers import PAPER
@@ -84,10 +85,12 @@ def recipe(rqa: Callable[..., Any], world: Path) -> Callable[..., tuple[Any, Any
         return "Documents: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
 
     def run(name: str, *options: object) -> tuple[Any, Any]:
-        evaluator = "embedded" if name.startswith("eor") else "lexical"  # BERTScore needs vectors
+        # BERTScore needs vectors, and the paper's thresholds an evaluator that has none of its own.
+        evaluator = {"eor": "embedded", "crag": "t5"}.get(name.partition("-")[0], "lexical")
         with serve(replied) as server:
             table = f'[reader.model]\nplugin = "openai"\nmodel = "m"\nbase_url = "{server.url}"\ntemperature = 0.7\n'
-            world.write_text(SETTINGS.replace("lexical", evaluator) + table + 'structured = "none"\n')
+            judge = f'[evaluator.t5]\nmodel = "{write_model(Path("tiny-t5"))}"\n' if evaluator == "t5" else ""
+            world.write_text(SETTINGS.replace("lexical", evaluator) + table + 'structured = "none"\n' + judge)
             ended = rqa("--config", world, "eval", "--recipe", name, "rows.jsonl", "-o", "run", *options)
         assert ended.code == 0, ended.err
         files = Path("run/answers").glob("*.jsonl")

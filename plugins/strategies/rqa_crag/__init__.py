@@ -232,8 +232,8 @@ class Crag:
         return min(_FLOOR, (own[1] - 1) / 2) if own else _FLOOR
 
     def _own(self, toolbox: Toolbox) -> tuple[float, float] | None:
-        """Return the evaluator's thresholds (upper, lower), or None if it has none or the paper's are configured."""
-        return toolbox.thresholds(self.options.evaluator) if self.options.thresholds is None else None
+        """Return the evaluator's thresholds (upper, lower), or None if it has none."""
+        return toolbox.thresholds(self.options.evaluator)
 
     def _borrows(self, toolbox: Toolbox) -> bool:
         """Whether a threshold is the paper's without being configured."""
@@ -246,6 +246,12 @@ class Crag:
         if options.search is not None:
             for error in toolbox.pool([options.search]).left_out.values():
                 raise error  # now, not at the first question that needs a search
+        if options.thresholds and None in (options.upper, options.lower) and (own := self._own(toolbox)):
+            raise ConfigError(
+                f"The `thresholds` of {options.thresholds} are those of the paper's T5-large, but the evaluator has "
+                f"its own: `upper` {own[0]:g} and `lower` {own[1]:g}.",
+                hint="Set `upper` and `lower` for this evaluator, or judge with the paper's: `rqa help papers`.",
+            )
         upper, lower = self._own(toolbox) or PAIRS[options.thresholds or "popqa"]
         upper = upper if options.upper is None else options.upper
         lower = lower if options.lower is None else options.lower

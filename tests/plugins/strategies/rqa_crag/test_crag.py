@@ -210,8 +210,9 @@ def test_the_evaluators_own_come_before_the_papers_and_options_before_both() -> 
 
     assert used() == (0.2, -0.1)
     assert used(upper=0.3) == (0.3, -0.1)
-    assert used(thresholds="bio") == (0.95, -0.91)
-    assert used(thresholds="bio", lower=0.0) == (0.95, 0.0)
+    with pytest.raises(ConfigError, match=r"of the paper's T5-large, but the evaluator has its own: `upper` 0\.2"):
+        used(thresholds="bio")
+    assert used(thresholds="bio", upper=0.9, lower=0.0) == (0.9, 0.0)
 
 
 def test_an_evaluator_can_be_named_and_brings_its_thresholds() -> None:
