@@ -44,7 +44,7 @@ def use(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
     options = {key: value for key, value in recipe.items() if key not in ("of", "about", "strategy")}
     passages = {"k": chosen["defaults"]["k"]} if "k" in chosen.get("defaults", {}) else {}
     ctx.default_map = {**passages, "strategy": [recipe["strategy"]], **options}
-    tree = {kind: chosen[kind] for kind in ("strategy", "evaluator") if kind in chosen}
+    tree: dict[str, Any] = {kind: chosen[kind] for kind in ("strategy", "evaluator") if kind in chosen}
     if "evaluator" in chosen.get("defaults", {}):  # whose thresholds the strategies name
         tree["defaults"] = {"evaluator": chosen["defaults"]["evaluator"]}
     ctx.meta[_SETTINGS] = name, tree
