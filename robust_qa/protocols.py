@@ -7,9 +7,9 @@ not part of a protocol; see rqa-plugin(7).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .errors import RqaError
@@ -24,8 +24,6 @@ from .types import (
     Question,
     Quote,
     Reading,
-    Survey,
-    Tally,
     Usage,
 )
 
@@ -357,56 +355,85 @@ class Relay(Protocol):
         """
 
 
-class Engine(Protocol):
-    """Answers the rows of a batch: in this process, or on other machines."""
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome of a row. It can be pickled.
 
-    async def run(self, job: Job, /) -> None:
-        """Answer the rows of the job and write the answers to its output."""
+    `number` is that of the row, and `line` its line in the output. None: a later run has to answer the row, and this
+    run stops. `error` and `hint`: why the row failed. `general`: as in RqaError. `unreadable`: it is no valid row.
+    """
+
+    number: int
+    line: bytes | None
+    abstained: bool = False
+    usage: Usage = field(default_factory=Usage)
+    error: str = ""
+    hint: str = ""
+    general: bool = False
+    unreadable: bool = False
+
+
+class Engine(Protocol):
+    """Answers the rows of a batch: in this process, or on other machines.
+
+    The host reads the input, writes the output, shows progress and handles Ctrl-C. These methods are optional, and
+    called in this order before the first row is answered:
+
+    - `async check(job)` raises an error if the engine cannot work like this.
+    - `rows(source, column)`, for other sources, returns an iterable of rows with their numbers. It is read twice.
+    - `output(job)`, for other places, returns a context manager of an Output, or None if the host can write `job.out`.
+    """
+
+    async def run(self, rows: AsyncIterator[tuple[int, bytes]], job: Job, /) -> None:
+        """Answer every row and hand each result to `job.take`.
+
+        Several tasks may iterate over `rows`. It ends early if the run is stopped; a few seconds later this call is
+        cancelled. Raises UnavailableError if no more rows can be answered.
+        """
+
+
+class Worker(Protocol):
+    """Answers rows in the process that opened it."""
+
+    async def answer(self, number: int, row: bytes, /) -> Result:
+        """Return the result of a row, when it is its turn."""
+
+    def warnings(self) -> str:
+        """Return warnings for the end of the run, one a line."""
 
 
 class Job(Protocol):
-    """The rows of a batch and how to answer them: all that an engine knows of the host.
+    """A batch, as an engine sees it.
 
-    `source`: a path, a URL, or "-" for standard input. `out`: a path, a URL, or None for standard output.
-    `column`: the field with the question, "" to recognise it.
-    `resume`, `retry` and `force` say what to do with answers that are in `out` already.
-    `ordered`: write the answers in the order of the rows.
-    `jobs`: the number of questions in flight, of all workers together.
-    `tally`: what the progress line and the summary show. The engine counts in it.
+    `out`: a path, a URL, or None for standard output. `resume`, `retry` and `force` say what to do with answers that
+    are in `out` already. `jobs`: the number of questions in flight, of all workers together; an engine may change it.
     """
 
-    source: str
     out: str | None
-    column: str
     resume: bool
     retry: bool
     force: bool
-    ordered: bool
     jobs: int
-    tally: Tally
 
-    def plan(self, first: bytes | None, /, rows: int | None = None, kind: str = "JSON lines") -> None:
-        """Check that the configuration can answer the first row, None if there is no row. Call it before all others.
+    async def answer(self, number: int, row: bytes, /) -> Result:
+        """Return the result of a row, answered in this process."""
 
-        Says what the input is taken for, with the number of its `rows` if it is known. `kind`: what rows of JSON are.
-        Raises ConfigError or MissingError if the configuration cannot answer the row.
-        """
+    def take(self, result: Result, /) -> None:
+        """Write and count the result of a row, in any order, once."""
 
-    def state(self, survey: Survey, /) -> bytes:
-        """Return what the answers depend on, as JSON without secrets. Store it with the output."""
-
-    def check_continues(self, stored: bytes, state: bytes, what: str, /) -> None:
-        """Raise InputError if the answers in `what`, which have the state `stored`, are of another run."""
-
-    def file(self, state: bytes, /) -> AbstractContextManager[OutputFile]:
-        """Open `out`, to which JSON lines are written.
-
-        Raises InputError if it is of another run, BusyError if it is in use.
-        """
+    def say(self, text: str, /) -> None:
+        """Print one line on stderr."""
 
     @property
-    def worker(self) -> Worker:
-        """A worker in this process, for `jobs` questions in flight."""
+    def recipe(self) -> Recipe:
+        """A recipe for workers in other processes."""
+
+    @property
+    def state(self) -> bytes:
+        """What the answers depend on, as JSON without secrets. An output of an engine stores it."""
+
+    def check_continues(self, stored: bytes, /) -> None:
+        """Raise InputError if the answers in `out`, which have the state `stored`, are of another run."""
 
     @property
     def reader(self) -> ReaderHandle | None:
@@ -418,34 +445,6 @@ class Job(Protocol):
 
     def relaying(self, relay: Relay, /) -> AbstractContextManager[None]:
         """Let `relay` make the calls of readers in this process while inside."""
-
-    @property
-    def recipe(self) -> Recipe:
-        """A recipe for workers in other processes."""
-
-    def supervised(self, runner: Runner, /, *, size: int | None, resumable: bool) -> AbstractAsyncContextManager[None]:
-        """Show progress, and stop `runner` on Ctrl-C, while inside. Afterwards print the summary.
-
-        `size`: bytes of the input, None if unknown. `resumable`: a later run can continue this one.
-        Raises CallError if `runner` has stopped because of trouble.
-        """
-
-    def say(self, text: str, /) -> None:
-        """Print one line on stderr."""
-
-
-class Worker(Protocol):
-    """Answers rows in the process that opened it."""
-
-    async def answer(self, number: int, line: bytes, tally: Tally, /) -> bytes | None:
-        """Return the output line of a row and count it in `tally`. None if a later run has to answer it."""
-
-    @property
-    def trouble(self) -> RqaError | None:
-        """The reason why every further row would fail, or None."""
-
-    def warnings(self) -> str:
-        """Return warnings for the end of the run, one a line."""
 
 
 class Recipe(Protocol):
@@ -459,39 +458,29 @@ class Recipe(Protocol):
         """The number of workers that `jobs` and the concurrency limits allow."""
 
     def open(self, number: int, count: int, /) -> AbstractAsyncContextManager[Worker]:
-        """Open worker `number` (from 0) of `count`, with its share of the rate and concurrency limits.
+        """Open worker `number` (from 0) of `count`, with its share of `jobs` and of the rate and concurrency limits.
 
         A worker loads each model once. Raises ConfigError or MissingError if this machine cannot answer.
         """
 
-    def jobs(self, number: int, count: int, /) -> int:
-        """Return the number of questions that worker `number` of `count` may have in flight."""
 
+class Output(Protocol):
+    """Where the lines of a batch go. `failed` and `unreadable` count rows that failed in earlier runs."""
 
-class Runner(Protocol):
-    """A run in progress. `stopped`: it ended early. `trouble`: the reason why it stopped by itself."""
+    failed: int
+    unreadable: int
 
-    stopped: bool
-    trouble: RqaError | None
+    def has(self, number: int, row: bytes, /) -> bool:
+        """Whether an earlier run answered the row. Called once for each row, in their order.
 
-    def stop(self) -> None:
-        """Start no more rows. A second call ends those in flight."""
-
-    def save(self, seconds: float, /) -> None:
-        """Write finished rows within `seconds`, because the process ends. Called from another thread."""
-
-
-class OutputFile(Protocol):
-    """A JSON lines file with the answers of a job. A later run can continue it."""
-
-    def has(self, number: int, line: bytes, /) -> bool:
-        """Whether the file has that row. Raises InputError if it has another question under that number."""
+        Raises InputError if the output has another question under that number.
+        """
 
     def write(self, lines: Sequence[bytes], /) -> None:
-        """Append lines."""
+        """Add output lines, in any order."""
 
-    def put_in_order(self) -> None:
-        """Sort the lines by row number, unless they are sorted."""
+    def finish(self, *, ordered: bool) -> None:
+        """Complete the output: every row has its line. `ordered`: put the lines in the order of the rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NewType, get_args
@@ -324,63 +323,3 @@ class Question:
     id: str = ""
     passages: tuple[Passage, ...] | None = None
     repetition: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """The input of a batch, read as a whole before the first call.
-
-    `digest`: its SHA-256, None for a stream. `lacking`: whether some row has no passages.
-    `rows`: their number without blank lines, None if unknown.
-    """
-
-    digest: str | None = None
-    size: int | None = None  # bytes
-    first: bytes | None = None  # row that is not blank
-    lacking: bool = True
-    rows: int | None = None
-
-
-@dataclass(slots=True)
-class Tally:
-    """The progress of a run, in rows.
-
-    `unreadable`: failed rows that are not valid. They would fail again.
-    `general`: failed rows whose error has nothing to do with the row, such as an unreachable server.
-    `blank`: empty lines, which have no output line.
-    `done`: rows that an earlier run answered.
-    """
-
-    answered: int = 0
-    abstained: int = 0
-    failed: int = 0
-    unreadable: int = 0
-    general: int = 0
-    blank: int = 0
-    done: int = 0
-    done_bytes: int = 0  # of input
-    finished_bytes: int = 0  # of input, blank lines included
-    usage: Usage = field(default_factory=Usage)
-    first_error: str = ""
-    reported: bool = False  # whether the first error was printed
-    began: float = field(default_factory=time.monotonic)
-
-    @property
-    def finished(self) -> int:
-        """The number of rows that this run answered, abstained on or failed."""
-        return self.answered + self.abstained + self.failed
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the run began."""
-        return time.monotonic() - self.began
-
-    def add(self, other: Tally) -> None:
-        """Add the counts of another part of the run."""
-        for name in _COUNTS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.usage += other.usage
-        self.first_error = self.first_error or other.first_error
-
-
-_COUNTS = ("answered abstained failed unreadable general blank done done_bytes finished_bytes").split()

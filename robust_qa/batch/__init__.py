@@ -1,40 +1,45 @@
-"""Answer many questions: input rows, the run loop, output and resume."""
+"""Answer many questions: input rows, the run, output and resume."""
 
 from __future__ import annotations
 
-from ..documents.lines import read_lines
-from ..protocols import Engine, Job, OutputFile, ReaderHandle, Recipe, Relay, Runner, Worker
-from ..types import Survey, Tally
-from .conversion import converted
-from .layout import bare, check_rows, question_column
-from .local import Local
-from .resume import answered_by, survey
-from .rows import portable, read_passages, unread_passages
-from .tables import input_rows, is_table, table_fields
+from ..protocols import Engine, Job, Output, ReaderHandle, Recipe, Relay, Result, Worker
+from .input import (
+    bare,
+    check_rows,
+    input_rows,
+    is_table,
+    portable,
+    question_column,
+    table_fields,
+    workbook_rows,
+)
+from .lines import read_lines
+from .rows import read_passages, unread_passages
+from .run import Batch, Local, answer_all
+from .state import answered_by
 
 __all__ = [
+    "Batch",
     "Engine",
     "Job",
     "Local",
-    "OutputFile",
+    "Output",
     "ReaderHandle",
     "Recipe",
     "Relay",
-    "Runner",
-    "Survey",
-    "Tally",
+    "Result",
     "Worker",
+    "answer_all",
     "answered_by",
     "bare",
     "check_rows",
-    "converted",
     "input_rows",
     "is_table",
     "portable",
     "question_column",
     "read_lines",
     "read_passages",
-    "survey",
     "table_fields",
     "unread_passages",
+    "workbook_rows",
 ]

@@ -9,18 +9,20 @@ import stat
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, BinaryIO, Self
 
 import msgspec
 from msgspec import Meta, Raw
 
+from .. import stdout
 from ..config.files import atomic_write
 from ..errors import BusyError, InputError, RqaError
 from ..sanitize import printable_json
-from .formats import format_of, rendered, write_workbook
-from .resume import NEW_RUN, State
+from .output_formats import format_of, rendered, write_workbook
 from .rows import Row, parse_row
+from .state import NEW_RUN, State
 
 _LINES_KEPT = "The lines written so far are complete. Free some disk space and continue with --resume."
 _START_AGAIN = "Start again with --force."
@@ -28,7 +30,9 @@ _MOST_ROWS = 10_000_000  # row numbers that any output may have: 40 MB of hashes
 
 
 class Stream:
-    """Standard output, or a pipe or device."""
+    """Standard output, or a pipe or device. No later run can continue it."""
+
+    failed = unreadable = 0
 
     def __init__(self, descriptor: int, name: str) -> None:
         self.name = name
@@ -45,6 +49,31 @@ class Stream:
         is_terminal = os.isatty(self._descriptor)
         for line in lines:
             _write(self._descriptor, printable_json(line) if is_terminal else line, self.name)
+
+    def has(self, number: int, row: bytes) -> bool:
+        """Whether an earlier run answered the row."""
+        return False
+
+    def finish(self, *, ordered: bool) -> None:
+        """Do nothing: all lines are written, in their order."""
+
+
+@contextmanager
+def open_stream(out: str | None, *, resume: bool) -> Iterator[Stream]:
+    """Open standard output, or `out`, which is not a regular file. Raises InputError."""
+    if out is None:
+        yield Stream(stdout.descriptor(), "standard output")
+        return
+    if (form := format_of(out)) != "jsonl":
+        raise InputError(f"Cannot write {form} to {out}, which is not a regular file.")
+    if resume:
+        raise InputError(f"Cannot resume: {out} is not a regular file.")
+    try:
+        file = Path(out).open("ab", buffering=0)  # noqa: SIM115  (closed below)
+    except OSError as error:
+        raise InputError(f"Cannot write {out}: {error.strerror}.") from error
+    with file:
+        yield Stream(file.fileno(), out)
 
 
 class OutFile:
@@ -81,6 +110,7 @@ class OutFile:
         self.failed = 0
         self.unreadable = 0
         self.lost = False
+        self._resume = resume
         self._state = state
         self._compare = state.input is None  # a stream has no digest, so compare its rows
         self._hashes = array("I")  # of each row's question, by row number; 0: the file lacks the row
@@ -97,6 +127,15 @@ class OutFile:
     def close(self) -> None:
         """Close the file and release its lock."""
         os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._render()  # also if the run was stopped
+        finally:
+            self.close()
 
     def has(self, number: int, line: bytes) -> bool:
         """Whether the file has that row. Raises InputError if it has another question under that number."""
@@ -121,8 +160,10 @@ class OutFile:
         for line in lines:
             _write(self._descriptor, line, str(self.path), hint=_LINES_KEPT)
 
-    def put_in_order(self) -> None:
-        """Sort the lines by row number, unless they are sorted. Replaces the file atomically."""
+    def finish(self, *, ordered: bool) -> None:
+        """Sort the lines by row number if an interruption left them out of order. Replaces the file atomically."""
+        if not (ordered and self._resume):
+            return
         rows, ends = array("Q"), array("Q", [0])
         for end, written in self._lines():
             rows.append(written.row)
@@ -130,7 +171,7 @@ class OutFile:
         if any(rows[n - 1] > rows[n] for n in range(1, len(rows))):
             self._rewrite(sorted(range(len(rows)), key=rows.__getitem__), ends)
 
-    def render(self) -> None:
+    def _render(self) -> None:
         """Write the rows in the format of the output, unless that is JSON lines. Replaces the file atomically."""
         if self.path == self._out:
             return

@@ -17,12 +17,11 @@ import msgspec
 from msgspec import Raw
 
 from ..calls.trace import outline
-from ..documents.lines import LONGEST
 from ..errors import InputError, RqaError
 from ..kit.dates import iso_date
 from ..types import Answer, Passage, Question
-from .layout import BOM, EACH, PASSAGES, bare, question_column, split_row
-from .tables import table_fields
+from .input import BOM, EACH, PASSAGES, bare, portable, question_column, split_row, table_fields
+from .lines import LONGEST
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
 OWN_FIELDS = frozenset(
@@ -30,12 +29,6 @@ OWN_FIELDS = frozenset(
     details trace error input""".split()
 )
 _OTHER_NAMES = "ctxs contexts context positive_ctxs paragraphs docs documents".split()  # of passages, in other tools
-
-# Matches whole strings, so that `portable` changes no text in them. Unclosed strings too: that keeps the time linear.
-_STRING_OR_NAN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|-?\b(?:NaN|Infinity)\b', re.DOTALL)
-_ESCAPE = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
-)
 
 
 class _InputPassage(msgspec.Struct):
@@ -265,18 +258,6 @@ def _fields(line: bytes) -> dict[str, Raw]:
             f"The row is not JSON: {_plain(error)}.",
             hint='Write one JSON object per line: `jq -c . FILE`. Write a plain question as {"question": "..."}.',
         ) from error
-
-
-def portable(json: bytes) -> bytes:
-    """Valid JSON from Python's and pandas' JSON: null for NaN and infinity, U+FFFD for lone surrogates."""
-
-    def repair(match: re.Match[bytes]) -> bytes:
-        token = match.group()
-        if token[:1] != b'"':
-            return b"null"
-        return _ESCAPE.sub(lambda m: b"\\ufffd" if m.group(1) else m.group(), token)
-
-    return _STRING_OR_NAN.sub(repair, json)
 
 
 def _writable(text: str) -> str:

@@ -1,173 +1,202 @@
-"""The run loop of a batch: several questions in flight, answers in input order, bounded memory."""
+"""A batch: hand its rows to an engine, write the results in order, and end early if it must. Memory is bounded."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from ..answering.session import Session
 from ..answering.toolbox import Toolbox
-from ..calls.contract import cancellations, passes
-from ..documents.lines import Lines
-from ..errors import InputError, PluginError, RqaError, UnavailableError
-from ..protocols import Worker
-from ..types import Answer, Question, Tally, Usage
-from .layout import bare
-from .rows import Row, parse_row, unread_passages
+from ..calls.contract import cancellations
+from ..errors import CallError, InputError, PluginError, RqaError, UnavailableError
+from ..protocols import Engine, Job, Output, ReaderHandle, Relay, Result
+from ..types import Usage
+from .input import InputRows, bare, delimiter_of, described, open_input, source_name
+from .output import OutFile, check_continues, open_stream
+from .rows import parse_row, unread_passages
+from .state import State, Survey, state_of, survey, survey_file
+from .workers import SessionRecipe, SessionWorker
 
 GRACE = 5.0  # seconds that rows in flight get to finish after an interrupt
 _MAX_GENERAL_FAILURES = 20  # in a row, or as many as there are jobs
 _MAX_BUFFERED = 64 * 1024 * 1024  # bytes of finished rows that wait for a slower one before them
 
-
-class Output(Protocol):
-    """Where finished lines are written, one write each."""
-
-    def write(self, lines: Sequence[bytes]) -> None: ...
+NumberedRow = tuple[int, bytes]
 
 
-def choose_for_first(
-    choose: Callable[..., tuple[str, Toolbox]], line: bytes, say: Callable[[str], object]
-) -> tuple[str, Toolbox]:
-    """The result of `choose(has_passages=...)` for the first row.
+class Local:
+    """The engine that answers the rows in this process."""
 
-    Calls `say` with a warning if the row's passages seem to be in another field.
-    Raises ConfigError or MissingError if the configuration cannot answer the row.
-    """
+    async def run(self, rows: AsyncIterator[NumberedRow], job: Job) -> None:
+        """Answer every row."""
+        await answer_all(rows, job.answer, job)
+
+
+async def answer_all(
+    rows: AsyncIterator[NumberedRow], answer: Callable[[int, bytes], Awaitable[Result]], job: Job
+) -> None:
+    """Answer every row with `answer`, `job.jobs` at once, and hand the results to the job."""
+
+    async def work() -> None:
+        async for number, row in rows:
+            job.take(await answer(number, row))
+
+    workers = [asyncio.create_task(work()) for _ in range(job.jobs)]
     try:
-        row = parse_row(line, 1)
-        if warning := unread_passages(row.fields):
-            say(warning)
-        has_passages = row.question().passages is not None
-    except InputError:
-        has_passages = True  # only this row fails, so check what every row needs
-    return choose(has_passages=has_passages)
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
 
 
-class Answerer:
-    """Answers rows one at a time with `answer`, for a run with `jobs` questions in flight.
+@dataclass(slots=True)
+class Tally:
+    """The progress of a run, in rows.
 
-    `trouble`: why every further row would fail: the provider asks for too long a pause, or many rows in a row failed
-    for a general reason. None while rows can be answered.
+    `unreadable`: failed rows that are not valid. They would fail again.
+    `general`: failed rows whose error has nothing to do with the row, such as an unreachable server.
+    `blank`: empty lines, which have no output line.
+    `done`: rows that an earlier run answered.
+    `total`: rows of the input, None for a stream.
     """
 
-    def __init__(
-        self,
-        answer: Callable[[Question], Awaitable[Answer]],
-        *,
-        jobs: int = 8,
-        passages: bool = True,
-        details: bool = False,
-        trace: bool = False,
-        warnings: Callable[[], str] = str,
-    ) -> None:
-        self.trouble: RqaError | None = None
-        self.warnings = warnings
-        self._ask = answer
-        self._passages = passages
-        self._details = details
-        self._trace = trace
-        self._most_failures = max(jobs, _MAX_GENERAL_FAILURES)
-        self._general_failures = 0  # since a call succeeded
+    answered: int = 0
+    abstained: int = 0
+    failed: int = 0
+    unreadable: int = 0
+    general: int = 0
+    blank: int = 0
+    done: int = 0
+    total: int | None = None
+    usage: Usage = field(default_factory=Usage)
+    first_error: str = ""
+    reported: bool = False  # whether the first error was printed
+    began: float = field(default_factory=time.monotonic)
 
-    async def answer(self, number: int, line: bytes, tally: Tally) -> bytes | None:
-        """The output line. None if the run stops at this row, which a later run answers."""
-        row, spent = Row(number, {}), Usage()
-        try:
-            row = parse_row(line, number)
-            answer = await asyncio.ensure_future(self._ask(row.question()))  # a task, so that the worker survives it
-            spent = answer.usage
-            written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
-        except RqaError as error:
-            if isinstance(error, UnavailableError) and error.limited and error.general:
-                tally.usage += error.usage
-                self.trouble = self.trouble or error
-                return None
-            return self._fail(row, error, tally)
-        except BaseException as error:  # one row must not end the run
-            if passes(error) or isinstance(error, SystemExit):
-                raise
-            failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
-            failure.usage = spent
-            return self._fail(row, failure, tally)
-        self._count(answer, tally)
-        return written
+    @property
+    def finished(self) -> int:
+        """The number of rows that this run answered, abstained on or failed."""
+        return self.answered + self.abstained + self.failed
 
-    def _fail(self, row: Row, error: RqaError, tally: Tally) -> bytes:
-        tally.failed += 1
-        tally.usage += error.usage
-        tally.unreadable += isinstance(error, InputError)
-        tally.first_error = tally.first_error or f"row {row.number}: {error.message}"
-        tally.general += error.general
-        self._general_failures += error.general
-        if self._general_failures >= self._most_failures:
-            self.trouble = self.trouble or error
-        return row.failed(error, passages=self._passages)
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self.began
 
-    def _count(self, answer: Answer, tally: Tally) -> None:
-        calls = answer.usage.calls
-        # An answer from the cache, or an abstention without a call, does not show that calls work.
-        if answer.usage.cached < calls or (answer.text is not None and not calls):
-            self._general_failures = 0
-        if answer.text is None:
-            tally.abstained += 1
+    def count(self, result: Result) -> None:
+        """Count a row."""
+        self.usage += result.usage
+        if result.line is None:
+            return
+        if result.error:
+            self.failed += 1
+            self.unreadable += result.unreadable
+            self.general += result.general
+            self.first_error = self.first_error or f"row {result.number}: {result.error}"
         else:
-            tally.answered += 1
-        tally.usage += answer.usage
+            self.abstained += result.abstained
+            self.answered += not result.abstained
 
 
+@dataclass
 class Batch:
-    """One run over `lines`, with `jobs` questions in flight. `worker` answers each of them.
+    """The rows of `source`, which sessions like `session` answer to `out`. Engines see it as a Job.
 
+    `source`: a path, a URL, or "-" for standard input. `out`: a path, a URL, or None for standard output.
+    `column`: the field with the question, "" to recognise it.
+    `resume`, `retry` and `force` say what to do with answers that are in `out` already.
     `ordered`: write answers in input order. A finished row waits for slower ones before it. New rows start until 64 MiB
-    of finished rows wait. While a write waits, at most `window` rows are started and not yet written.
-    `done`: whether an earlier run wrote the row, by line number and line.
-    `blocking`: a write to `output` may wait for its reader, as for a pipe.
+    of finished rows wait.
+    `has_passages` says whether the rows bring passages. None: the first row decides.
+    `passages`, `details` and `trace` say what the output lines contain.
 
-    The run stops if every further row would fail, and `trouble` says why.
+    `stopped`: the run ended early. `trouble`: it stopped by itself, because every further row would fail.
     """
 
-    def __init__(
-        self,
-        worker: Worker,
-        lines: Lines,
-        output: Output,
-        *,
-        jobs: int = 8,
-        ordered: bool = True,
-        done: Callable[[int, bytes], bool] | None = None,
-        blocking: bool = False,
-        tally: Tally | None = None,
-    ) -> None:
-        self.tally = tally or Tally()
+    session: Session
+    source: str
+    out: str | None
+    column: str = ""
+    resume: bool = False
+    retry: bool = False
+    force: bool = False
+    ordered: bool = True
+    jobs: int = 8
+    strategy: str | None = None
+    as_given: bool = False
+    has_passages: bool | None = None
+    passages: bool = True
+    details: bool = False
+    trace: bool = False
+    say: Callable[[str], None] = lambda text: None
+
+    def __post_init__(self) -> None:
+        self.tally = Tally()
         self.stopped = False
         self.trouble: RqaError | None = None
-        self._worker = worker
-        self._lines = lines
-        self._output = output
-        self._jobs = jobs
-        self._ordered = ordered
-        self._done = done or (lambda number, line: False)
-        self._blocking = blocking
+        self.resumable = is_file(self.out)
+        self._how: dict[str, Any] = {
+            "strategy": self.strategy,
+            "as_given": self.as_given,
+            "passages": self.passages,
+            "details": self.details,
+            "trace": self.trace,
+        }
+        self._engine: Engine = Local()
+        self._chosen: tuple[str, Toolbox] | None = None  # the strategy for the first row
+        self._delimiter = ","  # of CSV output: that of the input
+        self._survey = Survey()
+        self._input: InputRows | _GivenRows
+        self._output: Output
+        self._writer: Writer
+        self._reading = asyncio.Lock()
+        self._in_flight: set[int] = set()  # numbers of rows
+        self._general_failures = 0  # since a call succeeded
+        self._answering: asyncio.Task[None] | None = None
+        self._writing: asyncio.Task[None] | None = None
 
-        self.window = max(8 * jobs, 64)
-        self._number = 0  # of the line where the last row begins
-        self._begun = 0
-        self._ended = 0
-        self._written = 0
-        self._finished: dict[int, bytes] = {}  # by place in the output, not yet written
-        self._buffered = 0  # bytes of those, and of those that are being written
-        self._writing = False
-        self._saving = threading.Lock()
-        self._read_lock = asyncio.Lock()  # one worker reads at a time
-        self._room = asyncio.Event()
-        self._line_ready = asyncio.Event()
-        self._ending = False
-        self._workers: asyncio.Task[None] | None = None
-        self._writer: asyncio.Task[None] | None = None
+    # -- what a run does
+
+    @asynccontextmanager
+    async def opened(self, engine: Engine) -> AsyncIterator[None]:
+        """Read the input, check that the first row can be answered, and open the output, while inside.
+
+        Raises InputError for an input or output that cannot be used, ConfigError or MissingError if the configuration
+        cannot answer the first row, BusyError if another process writes the output.
+        """
+        self._engine = engine
+        self.resumable |= hasattr(engine, "output")
+        if check := getattr(engine, "check", None):
+            await check(self)
+        async with AsyncExitStack() as stack:
+            if read := getattr(engine, "rows", None):
+                given = read(self.source, self.column)
+                self._survey = survey(row for _, row in given)
+                self._input = _GivenRows(given)
+                self._plan(self._survey.first)
+            else:
+                descriptor, kind = stack.enter_context(open_input(self.source))
+                self._survey = survey_file(descriptor, self.source, self.column)
+                self._input = rows = InputRows(descriptor, self.source, self.column)
+                self._plan(await rows.peek(), kind)
+            self.tally.total = self._survey.rows
+            own = engine.output(self) if hasattr(engine, "output") else None
+            self._output = stack.enter_context(own or self._host_output())
+            self._writer = Writer(self._output, ordered=self.ordered and own is None, jobs=self.jobs)
+            yield
+            self.tally.failed += self._output.failed
+            self.tally.unreadable += self._output.unreadable
 
     async def run(self) -> None:
         """Answer every row. After `stop`, write the finished rows, with gaps for the missing ones.
@@ -176,80 +205,247 @@ class Batch:
         if the output pipe is closed.
         """
         self.tally.began = time.monotonic()
-        self._workers = asyncio.create_task(self._run_workers())
-        self._writer = asyncio.create_task(self._write())
+        self._answering = asyncio.ensure_future(self._engine.run(_Handed(self._next), self))
+        self._writing = asyncio.create_task(self._writer.run())
         try:
-            await asyncio.wait({self._workers, self._writer}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({self._answering, self._writing}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._workers.cancel()  # the writer failed, or the run was cancelled
-            await asyncio.wait({self._workers})
-            self._ending = True
-            self._line_ready.set()
-            await asyncio.wait({self._writer})
-        for task in (self._writer, self._workers):
-            if not (self.stopped and task.cancelled()):
-                task.result()
+            self._answering.cancel()  # the writer failed, or the run was cancelled
+            await asyncio.wait({self._answering})
+            self._writer.end()
+            await asyncio.wait({self._writing})
+        try:
+            for task in (self._writing, self._answering):
+                if not (self.stopped and task.cancelled()):
+                    task.result()
+        except UnavailableError as error:
+            if not self.tally.finished:
+                raise
+            self.trouble = error
+        if self.stopped or self.trouble:
+            return
+        if self._in_flight:
+            raise PluginError(f"The engine returned no result for {len(self._in_flight):,} of the rows.")
+        self._output.finish(ordered=self.ordered)
 
     def stop(self) -> None:
         """Start no more rows, and give those in flight GRACE seconds. A second call ends them at once."""
         grace = 0.0 if self.stopped else GRACE
         self.stopped = True
-        self._lines.close()
-        self._room.set()
+        self._input.close()
+        self._writer.room.set()
         loop = asyncio.get_running_loop()
-        if self._workers and self._writer:
-            loop.call_later(grace, self._workers.cancel)
-            loop.call_later(grace + 1.0, self._writer.cancel)
+        if self._answering and self._writing:
+            loop.call_later(grace, self._answering.cancel)
+            loop.call_later(grace + 1.0, self._writing.cancel)
 
-    async def _run_workers(self) -> None:
-        workers = [asyncio.create_task(self._work()) for _ in range(self._jobs)]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+    def save(self, seconds: float) -> None:
+        """Write all finished rows to a file now, before the process ends. Gives up after `seconds`."""
+        self._writer.save(seconds)
 
-    async def _work(self) -> None:
-        # A component may swallow the cancellation of this task, so check for it.
-        while not cancellations() and (row := await self._next()) is not None:
-            place, line, number = row
-            written = await self._worker.answer(number, line, self.tally)
-            if self._worker.trouble and not self.stopped:
-                self.trouble = self._worker.trouble
-                self.stop()
-            self.tally.finished_bytes += len(line) + 1
-            if written is not None:
-                self._finish(place, written)
+    def check_output(self) -> None:
+        """Raise InputError if `out` has answers of another run. Needs `has_passages`, and makes no call."""
+        path = Path(self.out) if self.out is not None else None
+        if path is not None and path.is_file() and path.stat().st_size:
+            self._plan(None)
+            with open_input(self.source) as (descriptor, _):
+                self._survey = survey_file(descriptor, self.source, self.column)
+            check_continues(path.resolve(), self._state, retry=self.retry)
 
-    async def _next(self) -> tuple[int, bytes, int] | None:
-        """The next row to answer: place in the output, line and line number. None if there is none left."""
-        async with self._read_lock:
-            while self._buffered > _MAX_BUFFERED or (self._writing and self._begun - self._written >= self.window):
-                if self.stopped:
-                    return None
-                self._room.clear()
-                await self._room.wait()
-            while (line := await self._lines.next()) is not None:
-                self._number = self._lines.number
-                if not bare(line):
+    async def _next(self) -> NumberedRow | None:
+        """The next row to answer, None if there is none left."""
+        async with self._reading:
+            while self._writer.is_full and not self.stopped:
+                self._writer.room.clear()
+                await self._writer.room.wait()
+            # A component may swallow the cancellation of this task, so check for it.
+            while not (self.stopped or cancellations()) and (read := await self._input.next()) is not None:
+                number, row = read
+                if not bare(row):
                     self.tally.blank += 1
-                    self.tally.finished_bytes += len(line) + 1
-                elif self._done(self._number, line):
+                elif self._output.has(number, row):
                     self.tally.done += 1
-                    self.tally.done_bytes += len(line) + 1
                 else:
-                    self._begun += 1
-                    return self._begun - 1, line, self._number
+                    self._in_flight.add(number)
+                    self._writer.expect(number)
+                    return read
             return None
 
-    def _finish(self, place: int, line: bytes) -> None:
-        self._finished[place if self._ordered else self._ended] = line
-        self._ended += 1
+    def _plan(self, first: bytes | None, kind: str = "JSON lines") -> None:
+        """Check the configuration with the first row, None if there is no row. Say what the input is taken for."""
+        if self.has_passages is not None:
+            self._chosen = self._choose(has_passages=self.has_passages)
+            return
+        if first is None:
+            return
+        self._delimiter = delimiter_of(first)
+        rows = self._survey.rows
+        count = "" if rows is None else f", {rows:,} {'row' if rows == 1 else 'rows'}"
+        self.say(f"{source_name(self.source)}: {described(first, kind)}{count}")
+        try:
+            row = parse_row(first, 1)
+            if warning := unread_passages(row.fields):
+                self.say(warning)
+            has_passages = row.question().passages is not None
+        except InputError:
+            has_passages = True  # only this row fails, so check what every row needs
+        self._chosen = self._choose(has_passages=has_passages)
+
+    def _choose(self, *, has_passages: bool) -> tuple[str, Toolbox]:
+        return self.session.choose(has_passages=has_passages, strategy=self.strategy, as_given=self.as_given)
+
+    @contextmanager
+    def _host_output(self) -> Iterator[Output]:
+        if not self.resumable:
+            with open_stream(self.out, resume=self.resume) as stream:
+                yield stream
+            return
+        assert self.out is not None
+        how = {"resume": self.resume, "retry": self.retry, "force": self.force}
+        with OutFile(Path(self.out), self._state, **how, delimiter=self._delimiter) as file:
+            if file.lost:
+                self.say(
+                    f"the settings of the run that wrote {self.out} are lost; its rows stay if their questions match"
+                )
+            yield file
+
+    @cached_property
+    def _state(self) -> State:
+        return state_of(self.session, self._survey, self._chosen, lambda: self._choose(has_passages=False))
+
+    # -- what an engine uses, see Job
+
+    async def answer(self, number: int, row: bytes) -> Result:
+        """The result of a row, answered with the session."""
+        return await self._worker.answer(number, row)
+
+    @cached_property
+    def _worker(self) -> SessionWorker:
+        return SessionWorker(self.session, jobs=self.jobs, **self._how)
+
+    def take(self, result: Result) -> None:
+        """Count the result of a row, and write its line in its turn. Stop if every further row would fail."""
+        self._in_flight.remove(result.number)
+        self.tally.count(result)
+        if result.line is not None:
+            self._writer.add(result.number, result.line)
+        usage = result.usage
+        if result.error:
+            self._general_failures += result.general
+        # An answer from the cache, or an abstention without a call, does not show that calls work.
+        elif usage.cached < usage.calls or not (result.abstained or usage.calls):
+            self._general_failures = 0
+        if result.line is None or self._general_failures >= max(self.jobs, _MAX_GENERAL_FAILURES):
+            self.trouble = self.trouble or CallError(result.error, hint=result.hint)
+            if not self.stopped:
+                self.stop()
+
+    @cached_property
+    def recipe(self) -> SessionRecipe:
+        """A recipe for workers in other processes."""
+        return SessionRecipe.of(self.session, jobs=self.jobs, how=self._how)
+
+    @property
+    def state(self) -> bytes:
+        """What the answers depend on, as JSON without secrets."""
+        return msgspec.json.encode(self._state)
+
+    def check_continues(self, stored: bytes) -> None:
+        """Raise InputError if answers with the state `stored` do not belong to this run."""
+        State.decoded(stored, str(self.out)).check_continues(self._state, str(self.out), retry=self.retry)
+
+    @property
+    def reader(self) -> ReaderHandle | None:
+        """The default reader, None if there is none."""
+        return self.session.components.default("reader")
+
+    @property
+    def calls(self) -> int:
+        """The number of calls to components in flight, without those of a relay."""
+        return self.session.components.calls
+
+    @contextmanager
+    def relaying(self, relay: Relay) -> Iterator[None]:
+        """Let `relay` make the calls of readers while inside."""
+        self.session.components.relay = relay
+        try:
+            yield
+        finally:
+            self.session.components.relay = None
+
+
+class _Handed:
+    """The rows for an engine. Several tasks may iterate over them."""
+
+    def __init__(self, get: Callable[[], Awaitable[NumberedRow | None]]) -> None:
+        self._get = get
+
+    def __aiter__(self) -> AsyncIterator[NumberedRow]:
+        return self
+
+    async def __anext__(self) -> NumberedRow:
+        if (row := await self._get()) is None:
+            raise StopAsyncIteration
+        return row
+
+
+class _GivenRows:
+    """The rows that an engine reads."""
+
+    def __init__(self, rows: Iterable[NumberedRow]) -> None:
+        self._rows = iter(rows)
+
+    async def next(self) -> NumberedRow | None:
+        return next(self._rows, None)
+
+    def close(self) -> None:
+        self._rows = iter(())
+
+
+class Writer:
+    """Writes finished lines to `output`: in the order in which their rows were expected, or as they come.
+
+    If the output is `blocking`, a write may wait for its reader, as for a pipe. Meanwhile few rows are started.
+    """
+
+    def __init__(self, output: Output, *, ordered: bool, jobs: int) -> None:
+        self.room = asyncio.Event()  # set when the writer may no longer be full
+        self._output = output
+        self._ordered = ordered
+        self._blocking = getattr(output, "blocking", False)
+        self._window = max(8 * jobs, 64)
+        self._places: dict[int, int] = {}  # in the output, by row number
+        self._expected = 0
+        self._added = 0
+        self._written = 0
+        self._finished: dict[int, bytes] = {}  # by place in the output, not yet written
+        self._buffered = 0  # bytes of those, and of those that are being written
+        self._waits = False
+        self._saving = threading.Lock()
+        self._line_ready = asyncio.Event()
+        self._ending = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more rows should be started."""
+        waiting = self._expected - self._written
+        return self._buffered > _MAX_BUFFERED or (self._waits and waiting >= self._window)
+
+    def expect(self, number: int) -> None:
+        """Reserve the next place for the line of a row."""
+        self._places[number] = self._expected
+        self._expected += 1
+
+    def add(self, number: int, line: bytes) -> None:
+        """Write the line of a row in its turn."""
+        place = self._places.pop(number)
+        self._finished[place if self._ordered else self._added] = line
+        self._added += 1
         self._buffered += len(line)
         self._line_ready.set()
 
-    async def _write(self) -> None:
+    async def run(self) -> None:
+        """Write lines until `end`."""
         # Its own thread: all threads of the session may be busy.
         thread = ThreadPoolExecutor(1, thread_name_prefix="rqa-output") if self._blocking else None
         while not self._ending:
@@ -258,11 +454,16 @@ class Batch:
             while lines := await self._put(self._due, thread):
                 self._written += len(lines)
                 self._buffered -= sum(map(len, lines))
-                self._room.set()
+                self.room.set()
         await self._put(self._rest, thread)
 
+    def end(self) -> None:
+        """Write all finished lines, and no more."""
+        self._ending = True
+        self._line_ready.set()
+
     def save(self, seconds: float) -> None:
-        """Write all finished rows to a file now, before the process ends. Afterwards this run writes nothing.
+        """Write all finished lines to a file now, before the process ends. Afterwards nothing is written.
 
         Gives up after `seconds`. Does nothing for a pipe, because the write could wait forever.
         """
@@ -280,13 +481,18 @@ class Batch:
         """Remove and return all finished lines, in output order."""
         return [self._finished.pop(place) for place in sorted(self._finished)]
 
-    async def _put(self, take: Callable[[], list[bytes]], thread: ThreadPoolExecutor | None) -> list[bytes]:
+    async def _put(self, take: Callable[[], Sequence[bytes]], thread: ThreadPoolExecutor | None) -> Sequence[bytes]:
         if thread is None:
             with self._saving:  # `save` must not run between taking lines and writing them
                 if (lines := take()) or self._ending:
                     self._output.write(lines)
         elif lines := take():
-            self._writing = True
+            self._waits = True
             await asyncio.get_running_loop().run_in_executor(thread, self._output.write, lines)
-            self._writing = False
+            self._waits = False
         return lines
+
+
+def is_file(out: str | None) -> bool:
+    """Whether the output is a regular file, not a pipe or a device."""
+    return out is not None and (Path(out).is_file() or not Path(out).exists())

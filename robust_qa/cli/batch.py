@@ -62,14 +62,17 @@ def command(
         raise click.UsageError(f"{option} and --force exclude each other: one keeps OUT, one replaces it.")
     if resume and out is None:
         raise click.UsageError(f"{option} needs the output file to continue: add -o OUT.")
-    from .batch_run import Target, answer_stream
+    from .batch_run import answer_stream
 
     failed = answer_stream(
         run,
         source or "-",
-        Target(out, resume=resume, force=force, retry=retry_failed),
+        out,
         Answering(**answering),
         column=column,
+        resume=resume,
+        retry=retry_failed,
+        force=force,
         jobs=jobs,
         ordered=not unordered,
         passages=not no_passages,

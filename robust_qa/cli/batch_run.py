@@ -1,4 +1,4 @@
-"""Run a batch: open input and output, handle signals, print the summary."""
+"""Run a batch: check the paths, handle signals, show progress, print the summary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import stat
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,9 @@ import click
 from .. import stdout
 from ..answering.embedding import unusable_handle
 from ..answering.session import Session
-from ..batch.job import BatchJob
-from ..batch.local import open_input
-from ..batch.output import check_continues
-from ..batch.resume import survey_file
+from ..batch import Batch
+from ..batch.run import Tally
 from ..errors import CallError, InputError
-from ..protocols import Runner
-from ..types import Tally
 from .answering import Interrupted, in_session
 from .options import Answering
 from .progress import print_first_failure, rate, watch
@@ -36,93 +31,41 @@ from .stopping import stoppable
 _STDIN = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The output of a batch: the file, folder or URL `out`, or standard output if it is None."""
+async def answer_rows(run: Run, batch: Batch, label: str = "") -> Tally:
+    """Answer the rows of a batch with the configured engine. Call it only inside `in_session`.
 
-    out: Path | str | None
-    resume: bool
-    force: bool
-    retry: bool = False  # retry the failed rows of a resumed run
-
-    def check_continues(
-        self, session: Session, source: Path, *, has_passages: bool, strategy: str, as_given: bool
-    ) -> None:
-        """Raise InputError if the file holds answers of a different run, before any call."""
-        path = Path(self.out) if self.out is not None else None
-        if path is not None and path.is_file() and path.stat().st_size:
-            how: dict[str, Any] = {"strategy": strategy, "as_given": as_given, "has_passages": has_passages}
-            job = BatchJob(session, str(source), str(path), **how)
-            job.plan(None)
-            with open_input(job.source) as (descriptor, _):
-                state = job.state_of(survey_file(descriptor, job.source))
-            check_continues(path.resolve(), state, retry=self.retry)
-
-
-async def answer_rows(
-    run: Run,
-    session: Session,
-    source: Path | str,
-    target: Target,
-    *,
-    column: str = "",
-    strategy: str | None = None,
-    as_given: bool = False,
-    has_passages: bool | None = None,
-    ordered: bool = True,
-    jobs: int = 8,
-    **how: bool,
-) -> Tally:
-    """Answer the rows of `source` with the configured engine. Call it only inside `in_session`.
-
-    `has_passages` says whether the rows bring passages. None: the first row decides. `how` goes to Answerer. The
-    returned tally includes failures of earlier runs.
+    `label` begins each line about the run. The returned tally includes failures of earlier runs.
 
     Raises ConfigError or MissingError before any call if the rows cannot be answered, CallError if every further
     row would fail, BrokenPipeError if the reader of the output has closed it.
     """
-    supervision = _Supervision(run, strategy or "")
-    job = BatchJob(
-        session,
-        str(source),
-        None if target.out is None else str(target.out),
-        column=column,
-        resume=target.resume,
-        retry=target.retry,
-        force=target.force,
-        ordered=ordered,
-        jobs=jobs,
-        strategy=strategy,
-        as_given=as_given,
-        has_passages=has_passages,
-        how=how,
-        say=run.say,
-        supervise=supervision.supervise,
-    )
+    session = batch.session
     part = session.components.component("engine", session.defaults.engine or LOCAL)
-    await part.build(unusable_handle).run(job)
-    if supervision.resumable:
-        _say_failures(run, job.tally)
-    return job.tally
+    async with batch.opened(part.build(unusable_handle)), _supervised(run, batch, label):
+        await batch.run()
+    if batch.resumable:
+        _say_failures(run, batch.tally)
+    return batch.tally
 
 
-def answer_stream(run: Run, source: str, target: Target, answering: Answering, **how: Any) -> int:
-    """Answer the rows of `source`, see `answer_rows`. Return the number of failed rows, including earlier runs."""
+def answer_stream(run: Run, source: str, out: str | None, answering: Answering, **how: Any) -> int:
+    """Answer the rows of `source`; `how` as in Batch. Return the number of failed rows, including earlier runs."""
     if source == "-":
         if sys.stdin is not None and sys.stdin.isatty():
             raise click.UsageError("Missing questions: give a file, or pipe them to stdin.")
     elif not ("://" in source or "*" in source or Path(source).exists()):
         raise InputError(f"Cannot read {source}: {os.strerror(errno.ENOENT)}.", hint="Check the path.")
-    if _same(source, target.out):
-        raise click.UsageError(f"{target.out or 'Standard output'} is also the input file.")
+    if _same(source, out):
+        raise click.UsageError(f"{out or 'Standard output'} is also the input file.")
 
     async def work(session: Session) -> int:
-        return (await answer_rows(run, session, source, target, **how)).failed
+        batch = Batch(session, source, out, say=run.say, **how)
+        return (await answer_rows(run, batch)).failed
 
     return in_session(run, answering, work, detailed=bool(how.get("trace")))
 
 
-def _same(source: str, out: Path | str | None) -> bool:
+def _same(source: str, out: str | None) -> bool:
     """Return whether the output is the same regular file as the input."""
     try:
         status = os.fstat(stdout.descriptor()) if out is None else Path(out).stat()
@@ -132,42 +75,30 @@ def _same(source: str, out: Path | str | None) -> bool:
     return stat.S_ISREG(status.st_mode) and os.path.samestat(status, other)
 
 
-class _Supervision:
-    """The progress of a run, its summary, and the signals that stop it. `label` begins each line."""
+@asynccontextmanager
+async def _supervised(run: Run, batch: Batch, label: str) -> AsyncIterator[None]:
+    """Show progress, and stop the batch on Ctrl-C, while inside. Afterwards print the summary.
 
-    def __init__(self, run: Run, label: str) -> None:
-        self.resumable = False
-        self._run = run
-        self._label = label
-
-    @asynccontextmanager
-    async def supervise(
-        self, job: BatchJob, runner: Runner, *, size: int | None, resumable: bool
-    ) -> AsyncIterator[None]:
-        """Show progress while inside. Afterwards print the summary, or raise an error if the run stopped early."""
-        self.resumable = resumable
-        on_terminal = job.out is None and os.isatty(stdout.descriptor())
-        progress = watch(self._run, job.tally, size, answers_on_terminal=on_terminal, label=self._label)
-        watching = asyncio.create_task(progress)
-        try:
-            with stoppable(runner, partial(_say_interrupted, self._run, job.tally, resumable=resumable)):
-                yield
-        finally:
-            watching.cancel()
-            await asyncio.wait({watching})
-        _finish(self._run, runner, job.tally, self._label, resumable=resumable)
-
-
-def _finish(run: Run, runner: Runner, tally: Tally, label: str, *, resumable: bool) -> None:
-    """Print the summary. Raise an error if the run stopped early."""
-    if tally.finished or not runner.trouble:
+    Raises CallError if the batch stopped by itself, Interrupted if it was stopped.
+    """
+    tally, resumable = batch.tally, batch.resumable
+    on_terminal = batch.out is None and os.isatty(stdout.descriptor())
+    progress = watch(run, tally, answers_on_terminal=on_terminal, label=label)
+    watching = asyncio.create_task(progress)
+    try:
+        with stoppable(batch, partial(_say_interrupted, run, tally, resumable=resumable)):
+            yield
+    finally:
+        watching.cancel()
+        await asyncio.wait({watching})
+    if tally.finished or not batch.trouble:
         _summarise(run, tally, label)
-    if runner.trouble:
+    if batch.trouble:
         raise CallError(
-            f"Stopped, because every further row would fail: {runner.trouble.message}",
-            hint=f"{runner.trouble.hint}\n{_how_to_continue(tally, resumable=resumable)}".strip(),
+            f"Stopped, because every further row would fail: {batch.trouble.message}",
+            hint=f"{batch.trouble.hint}\n{_how_to_continue(tally, resumable=resumable)}".strip(),
         )
-    if runner.stopped:
+    if batch.stopped:
         _say_interrupted(run, tally, resumable=resumable)
         raise Interrupted
 

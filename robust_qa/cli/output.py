@@ -74,7 +74,7 @@ def _printed_to(out: Path) -> Iterator[None]:
 
 def print_rows(lines: Sequence[bytes], out: Path | None) -> None:
     """Print rows of JSON, without line ends, in the format that the name `out` asks for: JSON lines for stdout."""
-    from ..batch.formats import format_of, rendered
+    from ..batch.output_formats import format_of, rendered
 
     for part in rendered(lambda: (line + b"\n" for line in lines), format_of(out)):
         click.echo(part, nl=False)

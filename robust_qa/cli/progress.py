@@ -17,7 +17,7 @@ from ..protocols import IndexProgress
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..types import Tally
+    from ..batch.run import Tally
 
 _LINE_EVERY = 30.0  # seconds between plain lines
 _BAR_AFTER = 0.5  # seconds before the bar appears
@@ -90,15 +90,12 @@ class _Bar:
 # -- batches
 
 
-async def watch(run: Run, tally: Tally, size: int | None, *, answers_on_terminal: bool, label: str = "") -> None:
-    """Show the progress of a batch until cancelled.
-
-    `size` is the input's size in bytes, None for a stream. `label` begins each line.
-    """
+async def watch(run: Run, tally: Tally, *, answers_on_terminal: bool, label: str = "") -> None:
+    """Show the progress of a batch until cancelled. `label` begins each line."""
     if run.verbosity < 0 or (answers_on_terminal and sys.stderr.isatty()):
         return
     if can_draw():
-        await _draw(run, tally, size, label)
+        await _draw(run, tally, label)
     last, pause, finished = time.monotonic(), _LINE_EVERY, 0
     while True:
         await asyncio.sleep(_UPDATE_EVERY)
@@ -107,7 +104,7 @@ async def watch(run: Run, tally: Tally, size: int | None, *, answers_on_terminal
             last = time.monotonic()
             pause = min(2 * pause, _LONGEST_PAUSE) if tally.finished == finished else _LINE_EVERY
             finished = tally.finished
-            run.say(_line(tally, share(tally, size), label))
+            run.say(_line(tally, label))
 
 
 def print_first_failure(run: Run, tally: Tally) -> None:
@@ -117,36 +114,30 @@ def print_first_failure(run: Run, tally: Tally) -> None:
         run.say(f"the first failure: {tally.first_error[:_LONGEST_MESSAGE]}")
 
 
-async def _draw(run: Run, tally: Tally, size: int | None, label: str) -> None:
+async def _draw(run: Run, tally: Tally, label: str) -> None:
     from rich.progress import BarColumn, Progress, TextColumn
 
     from .output import console
 
     columns = (BarColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console(err=True), auto_refresh=False, transient=True) as bar:
-        task = bar.add_task("", total=size)
+        task = bar.add_task("", total=tally.total)
         while True:
-            line = _line(tally, share(tally, size), label)
-            bar.update(task, completed=tally.done_bytes + tally.finished_bytes, description=line, refresh=True)
+            bar.update(task, completed=tally.done + tally.finished, description=_line(tally, label), refresh=True)
             print_first_failure(run, tally)
             await asyncio.sleep(_UPDATE_EVERY)
 
 
-def _line(tally: Tally, part: float | None, label: str) -> str:
+def _line(tally: Tally, label: str) -> str:
     parts = [label] if label else []
     parts += [f"{tally.done + tally.finished:,} rows", f"{rate(tally):.1f} rows/s"]
     if tally.failed:
         parts.append(f"{tally.failed:,} failed")
-    if part:
+    if tally.total and tally.finished:
+        part = tally.finished / (tally.total - tally.done)  # of this run's work
         left = timedelta(seconds=round(tally.seconds * (1 - part) / part))
         parts += [f"{part:.0%}", f"{left} left"]
     return " · ".join(parts)
-
-
-def share(tally: Tally, size: int | None) -> float | None:
-    """Return the finished share of this run's work, None if unknown."""
-    todo = (size or 0) - tally.done_bytes
-    return min(tally.finished_bytes / todo, 1.0) if todo > 0 else None
 
 
 def rate(tally: Tally) -> float:

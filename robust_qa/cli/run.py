@@ -112,7 +112,7 @@ class Run:
 def _own(registry: Registry) -> None:
     from ..commands import COMMANDS
 
-    registry.engine(LOCAL, "robust_qa.batch.local:Local", summary="answers in this process")
+    registry.engine(LOCAL, "robust_qa.batch.run:Local", summary="answers in this process")
     for name, summary in COMMANDS.items():  # so that no plugin can take these names
         registry.command(name, f"robust_qa.cli.{name}:command", summary=summary)
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
+from ..batch import Batch
 from ..errors import Exit
-from ..protocols import Runner
 
 _CLOSING = 2.0  # seconds for closing components after the second signal
 _SAVING = 2.0  # seconds for writing finished rows and the last message
@@ -21,8 +21,8 @@ _wakeup = -1  # file descriptor to which Python writes the number of each signal
 
 
 @contextmanager
-def stoppable(runner: Runner, last_words: Callable[[], object]) -> Iterator[None]:
-    """Stop `runner` at the first signal. At the second, end the process within seconds, even if the event loop hangs.
+def stoppable(batch: Batch, last_words: Callable[[], object]) -> Iterator[None]:
+    """Stop `batch` at the first signal. At the second, end the process within seconds, even if the event loop hangs.
 
     Before the process ends, finished rows are written to a file and `last_words` is called. Signals that the parent
     process ignored stay ignored. The handlers stay after a first signal, because closing may hang too.
@@ -38,8 +38,8 @@ def stoppable(runner: Runner, last_words: Callable[[], object]) -> Iterator[None
         signal.signal(number, lambda *_: None)
         signal.siginterrupt(number, False)  # as asyncio does: do not interrupt system calls
     signalled, over = threading.Event(), threading.Event()
-    stop = partial(asyncio.get_running_loop().call_soon_threadsafe, runner.stop)
-    watch = partial(_watch, reading, frozenset(handled), stop, signalled, partial(_end, runner, over, last_words))
+    stop = partial(asyncio.get_running_loop().call_soon_threadsafe, batch.stop)
+    watch = partial(_watch, reading, frozenset(handled), stop, signalled, partial(_end, batch, over, last_words))
     threading.Thread(target=watch, name="rqa-signals", daemon=True).start()
     try:
         yield
@@ -73,10 +73,10 @@ def _watch(
     os.close(reading)
 
 
-def _end(runner: Runner, over: threading.Event, last_words: Callable[[], object]) -> None:
+def _end(batch: Batch, over: threading.Event, last_words: Callable[[], object]) -> None:
     def save() -> None:
         with suppress(Exception):
-            runner.save(_SAVING / 2)
+            batch.save(_SAVING / 2)
         if not over.is_set():  # else the main thread has called it
             last_words()
 

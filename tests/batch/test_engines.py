@@ -15,16 +15,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from robust_qa import hookimpl
-from robust_qa.batch import survey
-
-class Run:
-    stopped, trouble = False, None
-
-    def stop(self):
-        self.stopped = True
-
-    def save(self, seconds):
-        pass
 
 class Turns:
     "Gives each row to the next worker."
@@ -33,28 +23,24 @@ class Turns:
     class Options:
         workers: int = 2
         edit: bool = False  # this file, before the workers open
+        lose: int = 0  # the number of a row
 
     def __init__(self, options):
         self.options = options
 
-    async def run(self, job):
-        lines = Path(job.source).read_bytes().splitlines(keepends=True)
-        found = survey(lines)
-        job.plan(found.first)
+    async def run(self, rows, job):
         pickled = pickle.dumps(job.recipe)
         if self.options.edit:
             with Path("turns.py").open("a") as file:
                 file.write("# edited")
         recipe = pickle.loads(pickled)
         count = min(self.options.workers, recipe.max_workers)
-        job.say(f"{count} workers, {[recipe.jobs(n, count) for n in range(count)]} jobs")
-        run = Run()
-        with job.file(job.state(found)) as file:
-            async with AsyncExitStack() as stack, job.supervised(run, size=found.size, resumable=True):
-                workers = [await stack.enter_async_context(recipe.open(n, count)) for n in range(count)]
-                for number, line in enumerate(lines, start=1):
-                    if not file.has(number, line):
-                        file.write([await workers[number % count].answer(number, line, job.tally)])
+        job.say(f"{count} workers")
+        async with AsyncExitStack() as stack:
+            workers = [await stack.enter_async_context(recipe.open(n, count)) for n in range(count)]
+            async for number, row in rows:
+                if number != self.options.lose:
+                    job.take(await workers[number % count].answer(number, row))
 
 @hookimpl
 def rqa_register(registry):
@@ -96,7 +82,13 @@ def test_engines_give_equal_answers_and_resume_each_other(batch: Any, tmp_path: 
 
 def test_the_configuration_chooses_an_engine_and_sets_its_options(batch: Any) -> None:
     code, err = batch("-O", "defaults.engine=turns", "-O", "engine.turns.workers=3", "-j", "7")
-    assert code == 0 and "3 workers, [3, 2, 2] jobs" in err
+    assert code == 0 and "3 workers" in err
+    assert "2 workers" in batch("--engine", "turns", "-O", "engine.turns.workers=3", "-j", "2", "--force")[1]
+
+
+def test_an_engine_that_leaves_a_row_is_told_so(batch: Any) -> None:
+    code, err = batch("--engine", "turns", "-O", "engine.turns.lose=2")
+    assert code == 1 and "The engine returned no result for 1 of the rows." in err
 
 
 def test_a_worker_with_another_version_of_a_plugin_is_refused(batch: Any) -> None:

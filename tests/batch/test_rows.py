@@ -1,142 +1,121 @@
+"""The rows of a batch: what is read from them, and what is written."""
+
 import json
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from robust_qa import Answer, InputError, MissingError, Passage, Question, Step, Usage
-from robust_qa.batch.layout import check_rows
-from robust_qa.batch.rows import parse_row, read_passages, unread_passages
+from robust_qa import InputError, Passage
+from robust_qa.batch import read_passages
+
+from .conftest import Batch
+
+NESTED = b'{"question":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 
 
-def ask(row: Any) -> Question:
-    return parse_row(json.dumps(row).encode(), 7).question()
+def test_an_id_is_a_text_or_a_number_with_all_its_digits(batch: Batch) -> None:
+    ids = ['"a"', "1" + "0" * 30, "null"]
+    batch("".join(f'{{"question": "Q", "id": {id}}}\n' for id in ids), name="in.jsonl")
+    written = Path("out.jsonl").read_text().splitlines()
+    assert [line.partition('"id":')[2].partition(",")[0] for line in written] == ids
 
 
-def answered(line: bytes, **options: Any) -> str:
-    return parse_row(line, 7).answered(Answer("Paris", strategy="rag"), **options).decode()
-
-
-def test_a_plain_line_is_a_question() -> None:
-    assert parse_row(b"  Who is \xc3\xa9? \r", 1).question() == Question("Who is é?")
-
-
-def test_an_id_is_text_or_a_number_with_all_its_digits() -> None:
-    assert ask({"question": "Q", "id": "a"}).id == "a"
-    assert ask({"question": "Q", "id": 10**30}).id == "1" + "0" * 30
-    assert ask({"question": "Q", "id": None}).id == ""
-
-
-def test_passages_are_texts_or_objects() -> None:
+def test_passages_are_texts_or_objects(batch: Batch) -> None:
     whole = {"text": "T", "title": "A", "id": 3, "source": "s", "score": 0.5, "isgold": True}
-    row = {"question": "Q", "passages": ["plain", whole, {"text": "U", "title": None, "url": "u", "score": "81.2"}]}
-    assert ask(row).passages == (
-        Passage("plain"),
-        Passage("T", "3", "A", "s", 0.5),
-        Passage("U", "", "", "u", 81.2),
-    )
+    given = ["plain", whole, {"text": "U", "title": None, "url": "u", "score": "81.2"}]
+    row = json.dumps({"question": "passages", "passages": given})
+    ended = batch(row, "--trace", name="in.jsonl")
+    assert ended.answers == ["plain + T + U"] and ended.rows[0]["passages"] == given
+    [step] = [step for step in ended.rows[0]["trace"] if step["kind"] == "retrieve"]
+    assert [passage.get("score") for passage in step["data"]["passages"]] == [0.0, 0.5, 81.2]
+    assert [passage.get("id") for passage in step["data"]["passages"]] == ["", "3", ""]
+    assert not any("text" in passage for passage in step["data"]["passages"])
+    assert "passages" not in batch(row, "--no-passages", "--force", name="in.jsonl").rows[0]
+
+
+@pytest.mark.parametrize(
+    ("column", "rows"),
+    [
+        (
+            "",
+            {
+                b'{"q": "Who?"}': "no `question`; its fields are q",
+                b'{"query": "Who?", "prompt": "Who?"}': "Several columns may hold the question: query, prompt",
+                b'{"question": 3}': "must be text, but it is a number",
+                b'{"question": " "}': "must be text, but it is empty",
+                b'{"question": "Q", "passages": {"text": "T"}}': "Expected `array | null`, got `object`",
+                b'{"question": "Q", "passages": [{"title": "T"}]}': "required field `text` - at `passages[0]`",
+                b'{"question": "Q", "passages": [["T"]]}': "got `array` - at `passages[0]`",
+                b'{"question": "Q"': "not JSON",
+                b'[{"question": "Q"}]': "The row is JSON, but not an object",
+                b'[{"question": NaN}]': "The row is JSON, but not an object",
+                b"[citation needed] Who said that?": "The row is not JSON",
+                b"{sic} Who said that?": "The row is not JSON",
+                b'"Who?"': "The row is JSON, but not an object",
+                b'{"question": "\xe9"}': "not UTF-8 text: invalid continuation byte at byte 15",
+                '{"question": "Q"}'.encode("utf-16-le"): "NUL",
+                NESTED: "recursion",
+                b'{"question": "' + b'\\"' * 1_000_000 + b"\\": "not JSON",  # refused quickly
+            },
+        ),
+        ("Q", {b'{"question": "Who?"}': "no `Q`; its fields are question"}),
+    ],
+)
+def test_an_invalid_row_is_an_error_with_a_reason(batch: Batch, column: str, rows: dict[bytes, str]) -> None:
+    ended = batch(b'{"Q": "a", "question": "a"}\n' + b"\n".join(rows), "--column", column, name="in.jsonl")
+    assert ended.code == 3 and ended.answers[0] == "a"
+    for error, message in zip(ended.errors[1:], rows.values(), strict=True):
+        assert message in error
+    assert f"invalid rows: {len(rows)}." in ended.err
+
+
+@pytest.mark.parametrize(("fields", "told"), [('"ctxs": 1', True), ('"passages": [], "ctxs": 1', False)])
+def test_passages_under_another_name_cause_a_warning(batch: Batch, fields: str, told: bool) -> None:
+    ended = batch(f'{{"question": "Q", {fields}}}', name="in.jsonl")
+    assert ("`ctxs` is not read: passages are in `passages`" in ended.err) == told
+
+
+def test_the_fields_of_a_row_come_out_as_they_were_written(batch: Batch) -> None:
+    fields = '"z":1.10,"question":"\\u00e9","big":123456789012345678901234567890,"e":1e400,"a":[1, {"b" : null}]'
+    batch("{" + fields + "}", name="in.jsonl")
+    assert Path("out.jsonl").read_text().startswith("{" + fields + ',"row":1,"answer":"é"')
+
+
+def test_fields_with_the_names_of_ours_move_into_input(batch: Batch) -> None:
+    [out] = batch('{"row": 3, "question": "Q", "answer": "old", "input": 1}', name="in.jsonl").rows
+    assert (out["row"], out["answer"], out["input"]) == (1, "Q", {"row": 3, "answer": "old", "input": 1})
+
+
+def test_the_question_has_the_name_of_a_published_format(batch: Batch) -> None:
+    names = ["user_input", "query", "prompt", "input", "problem", "Question"]
+    ended = batch("".join(f'{{"{name}": "Who?", "n": 1}}\n' for name in names), name="in.jsonl")
+    assert ended.answers == ["Who?"] * len(names)
+
+
+def test_the_output_has_the_question_and_every_field(batch: Batch) -> None:
+    [out] = batch('{"question": "Why?", "Q": "Who?", "n": 1}', "--column", "Q", name="in.jsonl").rows
+    assert {name: out[name] for name in ("Q", "n", "question", "input", "answer")} == {
+        "Q": "Who?", "n": 1, "question": "Who?", "input": {"question": "Why?"}, "answer": "Who?",
+    }  # fmt: skip
+
+
+def test_nan_and_lone_surrogates_become_valid_json(batch: Batch) -> None:
+    line = '{"question": "NaN \\ud800 \\\\ud800 \\ud83d\\ude00", "a": [NaN, -Infinity, "Infinity"], "b": 1.10}'
+    [out] = batch(line, name="in.jsonl").rows
+    assert out["answer"] == "NaN \ufffd \\ud800 😀"
+    assert (out["a"], out["b"]) == ([None, None, "Infinity"], 1.1)
+
+
+def test_an_abstention_is_null_with_its_reason_and_an_error_has_a_hint(batch: Batch) -> None:
+    abstained, failed = batch('{"question": "abstain"}\n{"question": "refuse", "id": 5}\n', name="in.jsonl").rows
+    assert (abstained["answer"], abstained["abstained"], abstained["reason"]) == (None, True, "No idea.")
+    expected = {"type": "RefusedError", "message": "The key is wrong.", "row": 2, "hint": "Store another."}
+    usage = {"calls": 1, "prompt_tokens": 10, "completion_tokens": 2, "cached": 0, "batched": 0}
+    assert failed == {"question": "refuse", "id": 5, "row": 2, "error": expected, "usage": usage}
 
 
 def test_a_row_cannot_mark_a_passage_as_memory() -> None:
     assert read_passages(b'{"text": "T", "origin": "memory"}', "f")[0].origin == "external"
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (b'{"q": "Who?"}', "no `question`; its fields are q"),
-        (b'{"query": "Who?", "prompt": "Who?"}', "Several columns may hold the question: query, prompt"),
-        (b'{"column":"Q"}\n{"question": "Who?"}', "no `Q`; its fields are question"),
-        (b"{}\nWho?", "The row is not JSON"),
-        (b'{}\n"Who?"', "The row is JSON, but not an object"),
-        (b'{"question": 3}', "must be text, but it is a number"),
-        (b'{"question": " "}', "must be text, but it is empty"),
-        (b'{"question": "Q", "passages": {"text": "T"}}', "Expected `array | null`, got `object`"),
-        (b'{"question": "Q", "passages": [{"title": "T"}]}', "missing required field `text` - at `passages[0]`"),
-        (b'{"question": "Q", "passages": [["T"]]}', "got `array` - at `passages[0]`"),
-        (b'{"question": "Q"', "not JSON"),
-        (b'[{"question": "Q"}]', "The row is JSON, but not an object"),
-        (b'[{"question": NaN}]', "The row is JSON, but not an object"),
-        (b"[citation needed] Who said that?", "The row is not JSON"),
-        (b"{sic} Who said that?", "The row is not JSON"),
-        (b'{"question": "\xe9"}', "not UTF-8 text: invalid continuation byte at byte 15"),
-        ('{"question": "Q"}'.encode("utf-16-le"), "NUL"),
-        (b'{"question":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion"),
-    ],
-)
-def test_an_invalid_row_is_an_error_with_a_reason(line: bytes, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_row(line, 7).question()
-    assert message in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("line", "message", "hint"),
-    [
-        (b'[{"question": "Q"}, {', "in.x is a JSON array", "jq -c '.[]' FILE"),
-        (b"{\n", "in.x is JSON over several lines", "jq -c . FILE"),
-        (b"\xff\xfeq\0", "in.x is UTF-16 text", "iconv"),
-    ],
-)
-def test_an_input_that_can_be_converted_is_an_error_with_a_command(line: bytes, message: str, hint: str) -> None:
-    with pytest.raises(InputError) as caught:
-        check_rows(line, "in.x")
-    assert message in caught.value.message and hint in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("fields", "told"), [({"ctxs": 1}, "`ctxs`"), ({"passages": 1, "ctxs": 1}, ""), ({"question": 1}, "")]
-)
-def test_passages_under_another_name_cause_a_warning(fields: dict[str, int], told: str) -> None:
-    assert unread_passages(fields).partition(" ")[0] == told
-
-
-def test_the_fields_of_a_row_come_out_as_they_were_written() -> None:
-    fields = '"z":1.10,"question":"\\u00e9","big":123456789012345678901234567890,"e":1e400,"a":[1, {"b" : null}]'
-    line = answered(b"{" + fields.encode() + b"}")
-    assert line.startswith("{" + fields + ',"row":7,"answer":"Paris"')
-
-
-def test_fields_with_the_names_of_ours_move_into_input() -> None:
-    out = json.loads(answered(b'{"row": 3, "question": "Q", "answer": "old", "input": 1}'))
-    assert (out["row"], out["answer"], out["input"]) == (7, "Paris", {"row": 3, "answer": "old", "input": 1})
-
-
-@pytest.mark.parametrize("name", ["user_input", "query", "prompt", "input", "problem", "Question"])
-def test_the_question_has_the_name_of_a_published_format(name: str) -> None:
-    assert ask({name: "Who?", "n": 1}) == Question("Who?")
-
-
-def test_the_output_has_the_question_and_every_field() -> None:
-    out = json.loads(answered(b'{"column":"Q"}\n{"question": "Why?", "Q": "Who?", "n": 1}'))
-    assert {name: out[name] for name in ("Q", "n", "question", "input")} == {
-        "Q": "Who?", "n": 1, "question": "Who?", "input": {"question": "Why?"},
-    }  # fmt: skip
-
-
-def test_nan_and_lone_surrogates_become_valid_json() -> None:
-    line = b'{"question": "NaN \\ud800 \\\\ud800 \\ud83d\\ude00", "a": [NaN, -Infinity, "Infinity"], "b": 1.10}'
-    assert parse_row(line, 1).question().text == "NaN \ufffd \\ud800 😀"
-    out = answered(line)
-    assert '"a":[null, null, "Infinity"],"b":1.10' in out and "NaN \\ufffd \\\\ud800 \\ud83d\\ude00" in out
-
-
-def test_a_huge_incomplete_row_is_refused_quickly() -> None:
-    with pytest.raises(InputError, match="not JSON"):
-        parse_row(b'{"question": "' + b'\\"' * 1_000_000 + b"\\", 1)
-
-
-def test_an_abstention_is_null_with_its_reason() -> None:
-    out = json.loads(parse_row(b"Where?", 1).answered(Answer(None, reason="No idea.")))
-    assert (out["answer"], out["abstained"], out["reason"]) == (None, True, "No idea.")
-
-
-def test_an_error_names_type_message_row_and_what_to_do() -> None:
-    error = MissingError("No index \ud800.", hint="Make one.")
-    error.usage = Usage(1, 10, 2)
-    out = json.loads(parse_row(b'{"question": "Q", "id": 5}', 7).failed(error))
-    expected = {"type": "MissingError", "message": "No index ?.", "row": 7, "hint": "Make one."}
-    usage = {"calls": 1, "prompt_tokens": 10, "completion_tokens": 2, "cached": 0, "batched": 0}
-    assert out == {"question": "Q", "id": 5, "row": 7, "error": expected, "usage": usage}
 
 
 def test_passages_are_read_from_json_lines() -> None:
@@ -166,18 +145,3 @@ def test_a_file_that_holds_no_passages_says_where(raw: bytes, message: str) -> N
         read_passages(raw, "p")
     assert message in caught.value.message
     assert "each line" not in caught.value.hint  # an array has none
-
-
-def test_a_trace_is_written_without_prompts_and_texts() -> None:
-    found = {"id": "7", "title": "T", "text": "long", "score": 0.5, "source": "s"}
-    steps = (
-        Step("retrieve", "Q", data={"passages": [found], "k": 3}),
-        Step("generate", "read", data={"prompt": ["long"], "reply": "Paris"}),
-        Step("read", "Q", data={"passages": [1, 2]}),
-    )
-    line = parse_row(b"Q", 1).answered(Answer("Paris", trace=steps), trace=True)
-    assert [step["data"] for step in json.loads(line)["trace"]] == [
-        {"passages": [{"id": "7", "title": "T", "score": 0.5}], "k": 3},
-        {"reply": "Paris"},
-        {"passages": [1, 2]},
-    ]

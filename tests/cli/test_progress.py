@@ -28,7 +28,7 @@ def dumb(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 def test_a_batch_prints_plain_lines_on_a_dumb_terminal(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     async def watched() -> None:
         with suppress(TimeoutError):
-            watching = progress.watch(Run(), Tally(), None, answers_on_terminal=False)
+            watching = progress.watch(Run(), Tally(), answers_on_terminal=False)
             await asyncio.wait_for(watching, 0.5)
 
     monkeypatch.setattr(sys, "stderr", dumb)

@@ -132,7 +132,7 @@ def test_no_input_and_a_terminal_is_a_usage_error(start: Any) -> None:
         (["in.jsonl", "-o", "x", "--retry-failed", "--force"], b"exclude each other"),
         (
             ["in.jsonl", "-o", "x.docx"],
-            b"cannot write .docx files. End the name in .jsonl, .json, .csv, .tsv, .xlsx, .md, .html.",
+            b"cannot write .docx files. End the name in .jsonl, .json, .csv, .tsv, .xlsx.",
         ),
         (["in.jsonl", "-o", "defaults.k=3"], b"this command cannot write .k=3 files"),
         (["in.jsonl", "-s", "scriptd"], b"Did you mean"),

@@ -88,6 +88,12 @@ def test_rows_that_fail_for_reasons_of_their_own_never_end_a_run(run: Run) -> No
     assert len(run.rows) == 60
 
 
+def test_answers_in_between_keep_general_failures_from_ending_a_run(run: Run) -> None:
+    with serve(lambda request, n: "yes" if n % 2 else UNAUTHORISED) as server:
+        assert run.finish(server.url, "-j", "1")[0] == 3
+    assert len(run.rows) == 60
+
+
 def test_a_long_retry_after_ends_the_run_and_keeps_its_rows_for_resume(run: Run) -> None:
     mended: list[bool] = []
     with serve(lambda request, n: "yes" if n < 10 or mended else rate_limited("7200")) as server:
@@ -105,6 +111,6 @@ def test_replies_that_are_billed_and_of_no_use_are_in_the_totals(tmp_path: Path)
     run = Run(tmp_path, rows=2)
     with serve(lambda request, n: completion(None)) as server:
         code, err = run.finish(server.url)
-        assert server.count == 4  # a retry each
-    assert code == 3 and "2 failed; 4 calls, 28 + 12 tokens" in err
-    assert [row["usage"]["calls"] for row in run.rows] == [2, 2]
+        assert server.count == 2
+    assert code == 3 and "2 failed; 2 calls, 14 + 6 tokens" in err
+    assert [row["usage"]["calls"] for row in run.rows] == [1, 1]

@@ -6,6 +6,7 @@ Thousands of questions are in flight. When all of them wait for the model, `wave
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +16,7 @@ from msgspec import Meta
 from robust_qa import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from robust_qa.batch import Job
+    from robust_qa.batch import Job, Result
 
 
 class Provider:
@@ -29,18 +30,14 @@ class Provider:
     def __init__(self, options: Options) -> None:
         self.options = options
 
-    async def run(self, job: Job) -> None:
-        """Answer the rows of the job.
+    async def check(self, job: Job) -> None:
+        """Check that the batch has an output file, and that the reader and its endpoint have a batch API.
 
-        Raises InputError without an output file, ConfigError if the reader has no batch API, RefusedError if its
-        endpoint has none.
+        Raises InputError, ConfigError and RefusedError.
         """
-        from robust_qa.batch import Local
+        from .waves import PROVIDER_BATCHES
 
-        from .journal import Journal
-        from .waves import PROVIDER_BATCHES, Paced, Waves
-
-        journal = Journal(_beside(job.out), forget=job.force)
+        _beside(job.out)
         reader = job.reader
         if reader is None or not hasattr(reader.component, PROVIDER_BATCHES):
             raise ConfigError(
@@ -48,11 +45,24 @@ class Provider:
                 hint="Choose a reader of the plugin openai with --reader NAME, or leave out --engine provider.",
             )
         await getattr(reader.component, PROVIDER_BATCHES)().check()
+
+    async def run(self, rows: AsyncIterator[tuple[int, bytes]], job: Job) -> None:
+        """Answer the rows here, and send the calls of their reader in waves."""
+        from robust_qa.batch import answer_all
+
+        from .journal import Journal
+        from .waves import Waves
+
         job.jobs = self.options.questions
-        waves = Waves(job, journal)
+        waves = Waves(job, Journal(_beside(job.out), forget=job.force))
+
+        async def answer(number: int, row: bytes) -> Result:
+            await waves.room()  # thousands of questions must not search at once
+            return await job.answer(number, row)
+
         try:
             with job.relaying(waves):
-                await Local().run(job, Paced(job.worker, waves))
+                await answer_all(rows, answer, job)
         finally:
             waves.close()
 

@@ -6,13 +6,13 @@ import asyncio
 import math
 from typing import TYPE_CHECKING
 
-from robust_qa import Completion, Decoding, Message, RqaError
+from robust_qa import Completion, Decoding, Message
 
 from .batches import Batches, Total
 from .journal import Journal
 
 if TYPE_CHECKING:
-    from robust_qa.batch import Job, ReaderHandle, Tally, Worker
+    from robust_qa.batch import Job, ReaderHandle
 
 PROVIDER_BATCHES = "provider_batches"  # the method of readers that have a batch API
 _QUIET = 1.0  # seconds without a new call before a wave is sent
@@ -72,25 +72,3 @@ class Waves:
             if quiet >= _LONGEST_QUIET or (quiet >= _QUIET and not self._job.calls):
                 for batches in self._batches.values():
                     batches.send()
-
-
-class Paced:
-    """A worker that begins a row when few enough calls are in flight."""
-
-    def __init__(self, worker: Worker, waves: Waves) -> None:
-        self._worker = worker
-        self._waves = waves
-
-    async def answer(self, number: int, line: bytes, tally: Tally) -> bytes | None:
-        """Return the output line of a row."""
-        await self._waves.room()
-        return await self._worker.answer(number, line, tally)
-
-    @property
-    def trouble(self) -> RqaError | None:
-        """The reason why every further row would fail, or None."""
-        return self._worker.trouble
-
-    def warnings(self) -> str:
-        """Return warnings for the end of the run."""
-        return self._worker.warnings()

@@ -1,47 +1,86 @@
-"""The workers of a run: actors, each with one session, that answer chunks of rows."""
+"""The workers of a run: actors of a Ray cluster, each with one session, that answer chunks of rows."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import ray
 from ray.exceptions import RayError, RayTaskError
 
 from robust_qa import PluginError, RqaError, UnavailableError
-from robust_qa.batch import Tally
+from robust_qa.batch import Result
 
 if TYPE_CHECKING:
     from robust_qa.batch import Job, Recipe, Worker
 
-GRACE = 5.0  # seconds that rows in flight get to finish after an interrupt
+Row = tuple[int, bytes]
+_CONNECT = 10.0  # seconds
+_STORE = 100_000_000  # bytes of shared memory of a local cluster: a chunk has some kilobytes
+_CLOSING = 5.0  # seconds that workers get to close their sessions
 _MOST_LOSSES = 3  # workers that one chunk may end
 _AT_ONCE = 2  # chunks of each worker, so that it does not run dry at the end of one
 _WAIT = 30.0  # seconds; if no worker starts in this time, the user is told
 
 
-@dataclass(slots=True)
-class Chunk:
-    """Rows of one shard that a worker answers together. `size` is their bytes of input."""
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """Connect to the cluster at `address`, or start one on this machine that ends with the run."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray's coming default; without it Ray warns
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    own = {"include_dashboard": False, "object_store_memory": _STORE} if address is None else {}
+    try:
+        _reach(address)
+        ray.init(
+            address or "local",
+            log_to_driver=False,
+            configure_logging=False,
+            logging_level=logging.ERROR,
+            **own,
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        where = f"Cannot connect to the Ray cluster {address}" if address else "Cannot start Ray on this machine"
+        raise UnavailableError(
+            f"{where}: {str(error).strip().splitlines()[0]}",
+            hint="Check the address with `ray status --address HOST:PORT`.",
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
 
-    shard: int
-    rows: list[tuple[int, bytes]]
-    size: int
-    losses: int = 0
+
+def _reach(address: str | None) -> None:
+    """Raise OSError if nothing listens at HOST:PORT: Ray would wait for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT).close()
+
+
+def places(workers: int | None, cpus: float | None, gpus: float, *, most: int) -> tuple[int, float]:
+    """Return the number of workers and the CPUs of each, as far as asked for. `most`: the number that limits allow."""
+    total = ray.cluster_resources()
+    available = max(total.get("CPU", 1.0), 1.0)
+    room = int(available / (cpus or 1.0))
+    if gpus:
+        room = min(room, int(total.get("GPU", 0.0) / gpus))
+    count = max(min(workers or room, most), 1)
+    # Rounded down: Ray counts in ten-thousandths.
+    return count, cpus or min(1.0, int(available / count * 1000) / 1000)
 
 
 class Actor:
-    """A worker process: opens a session once and answers chunks with it."""
+    """A worker process: opens a session once and answers chunks of rows with it."""
 
     def __init__(self) -> None:
         self._stack = AsyncExitStack()
         self._worker: Worker
-        self._slots: asyncio.Semaphore
 
     async def open(self, recipe: Recipe, number: int, count: int) -> RqaError | None:
         """Open the session. Return why this machine cannot answer, or None."""
@@ -49,180 +88,137 @@ class Actor:
             self._worker = await self._stack.enter_async_context(recipe.open(number, count))
         except RqaError as error:
             return _portable(error)
-        self._slots = asyncio.Semaphore(recipe.jobs(number, count))
         return None
 
-    async def answer(self, rows: list[tuple[int, bytes]]) -> tuple[list[bytes | None], Tally, RqaError | None]:
-        """Return the output line of each row, their counts, and why every further row would fail."""
-        tally = Tally()
-        lines = await asyncio.gather(*(self._answer(number, line, tally) for number, line in rows))
-        trouble = self._worker.trouble
-        return lines, tally, _portable(trouble) if trouble else None
+    async def answer(self, rows: list[Row]) -> list[Result]:
+        """Return the result of each row."""
+        return await asyncio.gather(*(self._worker.answer(number, row) for number, row in rows))
 
     async def close(self) -> str:
         """Close the session. Return its warnings."""
         await self._stack.aclose()
         return self._worker.warnings()
 
-    async def _answer(self, number: int, line: bytes, tally: Tally) -> bytes | None:
-        async with self._slots:
-            if self._worker.trouble:
-                return None
-            return await self._worker.answer(number, line, tally)
+
+class _Opened:
+    """An actor with an open session. `error`: why it was lost."""
+
+    def __init__(self, actor: Any) -> None:
+        self.actor = actor
+        self.error: RayError | None = None
+        self.lost = asyncio.Event()
+
+    def lose(self, error: RayError) -> None:
+        self.error = self.error or error
+        self.lost.set()
 
 
 class Pool:
-    """Answers `chunks` with `count` workers and calls `deliver` with each chunk and its lines, once.
+    """Answers `rows` in chunks with `count` workers, and hands each result to the job once.
 
-    A lost worker is replaced, and another worker answers its chunks. Each worker has a fixed share of the limits, so
-    no call waits for another machine. The recipe goes to an actor as an argument of a method: Ray keeps those of the
+    A lost worker is replaced, and its chunks go to another one. Each worker has a fixed share of the limits, so no
+    call waits for another machine. The recipe goes to an actor as an argument of a method: Ray keeps those of the
     constructor, and it contains keys.
     """
 
     def __init__(
-        self,
-        job: Job,
-        chunks: Iterator[Chunk],
-        deliver: Callable[[Chunk, list[bytes | None]], None],
-        *,
-        count: int,
-        cpus: float,
-        gpus: float,
+        self, rows: AsyncIterator[Row], job: Job, *, count: int, cpus: float, gpus: float, chunk_rows: int
     ) -> None:
-        self.stopped = False
-        self.trouble: RqaError | None = None
+        self._rows = rows
         self._job = job
-        self._chunks: Iterator[Chunk] | None = chunks
-        self._deliver = deliver
         self._count = count
+        self._chunk_rows = chunk_rows
         resources = {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, "max_task_retries": 0}
         self._actor = ray.remote(Actor).options(**resources, scheduling_strategy="SPREAD")
-        self._again: deque[Chunk] = deque()  # of lost workers
-        self._in_flight = 0
-        self._changed = asyncio.Condition()
-        self._over = asyncio.Event()
-        self._open: set[asyncio.Task[None]] = set()  # those whose worker is open
-        self._error: Exception | None = None
-        self._losses = 0  # since a chunk was delivered
-        self._warnings: dict[str, None] = {}
+        self._idle: asyncio.Queue[_Opened] = asyncio.Queue()  # a worker is in it once for each chunk it has room for
+        self._open: set[_Opened] = set()
+        self._reading = asyncio.Lock()
+        self._losses = 0  # since a chunk was answered
 
     async def run(self) -> None:
-        """Answer all chunks. After `stop`, finish those in flight."""
-        self._job.tally.began = time.monotonic()
-        tasks = [asyncio.create_task(self._keep(number)) for number in range(self._count)]
+        """Answer all rows. Raises UnavailableError if workers end again and again."""
+        feeding = [asyncio.create_task(self._feed()) for _ in range(_AT_ONCE * self._count)]
+        keeping = [asyncio.create_task(self._keep(number)) for number in range(self._count)]
         waiting = asyncio.create_task(self._tell_if_waiting())
         try:
-            await self._over.wait()
-            if self._open and not self.stopped:
-                await asyncio.wait(self._open, timeout=GRACE)  # they close their sessions
+            ends: set[asyncio.Future[Any]] = {asyncio.gather(*feeding), *keeping}
+            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in done:
+                end.result()
+            await self._close()
         finally:
-            for task in (*tasks, waiting):
+            for task in (*feeding, *keeping, waiting):
                 task.cancel()
-            await asyncio.gather(*tasks, waiting, return_exceptions=True)
-        if self._error is not None:
-            raise self._error
-        for warning in self._warnings:
-            self._job.say(warning)
-
-    def stop(self) -> None:
-        """Start no more chunks, and give those in flight GRACE seconds. A second call ends them at once."""
-        loop = asyncio.get_running_loop()
-        loop.call_later(0.0 if self.stopped else GRACE, self._over.set)
-        self.stopped = True
-        asyncio.ensure_future(self._notify())  # noqa: RUF006  (it ends at once)
-
-    def save(self, seconds: float) -> None:
-        """Do nothing: what is finished is on disk."""
+            await asyncio.gather(*feeding, *keeping, waiting, return_exceptions=True)
 
     async def _keep(self, number: int) -> None:
-        """Keep worker `number` at work, replacing it whenever it is lost."""
-        try:
-            while not self._over.is_set():
-                try:
-                    return await self._work(number)
-                except RayTaskError as error:
-                    raise PluginError(f"A worker failed: {error.cause!r}.") from error
-                except RayError as error:
-                    self._lost(number, error)
-        except Exception as error:
-            self._error = self._error or error
-            self._over.set()
-
-    async def _work(self, number: int) -> None:
-        """Start worker `number` and give it chunks until there are no more."""
-        actor, task = self._actor.remote(), asyncio.current_task()
-        assert task is not None
-        try:
-            if error := await actor.open.remote(self._job.recipe, number, self._count):
-                raise error
-            self._open.add(task)
-            results = await asyncio.gather(*(self._feed(actor) for _ in range(_AT_ONCE)), return_exceptions=True)
-            for result in results:
-                if isinstance(result, BaseException):
-                    raise result
-            self._warnings.update(dict.fromkeys(filter(None, (await actor.close.remote()).splitlines())))
-        finally:
-            self._open.discard(task)
-            with suppress(Exception):  # it is gone already
-                ray.kill(actor)
-
-    async def _feed(self, actor: Any) -> None:
-        """Give the worker one chunk after the other."""
-        while (chunk := await self._next()) is not None:
-            delivered = False
+        """Keep worker `number` open, replacing it whenever it is lost."""
+        while True:
+            worker = _Opened(self._actor.remote())
             try:
-                lines, tally, trouble = await actor.answer.remote(chunk.rows)
-                self._deliver(chunk, lines)
-                delivered = True
-                self._losses = 0
-                tally.finished_bytes = chunk.size
-                self._job.tally.add(tally)
-                if trouble is not None:
-                    self._end(trouble)
-            except RayTaskError:
-                raise
-            except RayError:
-                chunk.losses += 1
-                if chunk.losses >= _MOST_LOSSES:
-                    self._end(_deadly(chunk))
-                raise
+                if error := await worker.actor.open.remote(self._job.recipe, number, self._count):
+                    raise error
+                self._open.add(worker)
+                for _ in range(_AT_ONCE):
+                    self._idle.put_nowait(worker)
+                await worker.lost.wait()
+            except RayTaskError as error:
+                raise _failed(error) from error
+            except RayError as error:
+                worker.lose(error)
             finally:
-                self._in_flight -= 1
-                if not delivered:
-                    self._again.append(chunk)
-                await self._notify()
+                self._open.discard(worker)
+                with suppress(Exception):  # it is gone already
+                    ray.kill(worker.actor)
+            self._losses += 1
+            if self._losses > _MOST_LOSSES * self._count:
+                reason = str(worker.error).strip().partition("\n")[0].rstrip(".:")
+                raise UnavailableError(f"The workers end before they answer: {reason}.")
+            self._job.say(f"worker {number + 1} was lost ({type(worker.error).__name__}); its rows are answered again")
 
-    async def _next(self) -> Chunk | None:
-        """The next chunk. While others are in flight it waits, because their workers may be lost."""
-        async with self._changed:
-            while not self.stopped:
-                chunk = self._again.popleft() if self._again else next(self._chunks, None) if self._chunks else None
-                if chunk is not None:
-                    self._in_flight += 1
-                    return chunk
-                self._chunks = None
-                if not self._in_flight:
+    async def _feed(self) -> None:
+        """Give one chunk after the other to the worker that has room for it first."""
+        while chunk := await self._read():
+            for result in await self._answered(chunk):
+                self._job.take(result)
+
+    async def _answered(self, chunk: list[Row]) -> list[Result]:
+        for _ in range(_MOST_LOSSES):
+            worker = await self._idle.get()
+            while worker.lost.is_set():
+                worker = await self._idle.get()
+            try:
+                results: list[Result] = await worker.actor.answer.remote(chunk)
+            except RayTaskError as error:
+                raise _failed(error) from error
+            except RayError as error:
+                worker.lose(error)
+                continue
+            self._losses = 0
+            self._idle.put_nowait(worker)
+            return results
+        raise UnavailableError(
+            f"{_MOST_LOSSES} workers ended while they answered rows {chunk[0][0]} to {chunk[-1][0]}.",
+            hint="One of these rows may need more memory than a worker has. Answer them with --engine local.",
+        )
+
+    async def _read(self) -> list[Row]:
+        """The next rows of the input, none at its end."""
+        chunk: list[Row] = []
+        async with self._reading:
+            async for row in self._rows:
+                chunk.append(row)
+                if len(chunk) == self._chunk_rows:
                     break
-                await self._changed.wait()
-            if not self._in_flight:
-                self._over.set()
-            return None
+        return chunk
 
-    async def _notify(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
-
-    def _end(self, error: RqaError) -> None:
-        if not self.stopped:
-            self.trouble = error
-            self.stop()
-
-    def _lost(self, number: int, error: RayError) -> None:
-        self._losses += 1
-        if self._losses > _MOST_LOSSES * self._count:
-            self._end(UnavailableError(f"The workers end before they answer: {_first_line(error)}."))
-        elif not self.stopped and not self._over.is_set():
-            self._job.say(f"worker {number + 1} was lost ({type(error).__name__}); its rows are answered again")
+    async def _close(self) -> None:
+        """Close the sessions, and print their warnings once."""
+        closing = [asyncio.wrap_future(worker.actor.close.remote().future()) for worker in self._open]
+        done, _ = await asyncio.wait(closing, timeout=_CLOSING) if closing else (set(), set())
+        said = (task.result().splitlines() for task in done if task.exception() is None)
+        for warning in dict.fromkeys(line for lines in said for line in lines if line):
+            self._job.say(warning)
 
     async def _tell_if_waiting(self) -> None:
         waited = 0.0
@@ -232,16 +228,8 @@ class Pool:
         self._job.say("waiting: the cluster has no room for a worker. Ask for fewer CPUs or GPUs for each worker")
 
 
-def _deadly(chunk: Chunk) -> RqaError:
-    first, last = chunk.rows[0][0], chunk.rows[-1][0]
-    return UnavailableError(
-        f"{_MOST_LOSSES} workers ended while they answered rows {first} to {last}.",
-        hint="One of these rows may need more memory than a worker has. Answer them with --engine local.",
-    )
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".:")
+def _failed(error: RayTaskError) -> PluginError:
+    return PluginError(f"A worker failed: {error.cause!r}.")
 
 
 def _portable(error: RqaError) -> RqaError:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from robust_qa import InputError
-from robust_qa.batch import converted as rows_of
+from robust_qa.batch import workbook_rows
 
 from .entries import (
     HINT,
     Entry,
+    convert,
     converted,
     json_lines,
     json_rows,
@@ -27,6 +28,7 @@ from .entries import (
 )
 from .items import Malformed
 
+_MATCHES = frozenset({"equals", "contains", "icontains"})  # promptfoo's assertions that state an answer
 _ASSERTION = re.compile(r"[a-z-]+(\([\d.]+\))?:")  # of promptfoo, such as "llm-rubric: ..."
 
 
@@ -40,24 +42,72 @@ def kilt(path: Path) -> Iterator[Entry]:
     return converted(json_lines(path), change)
 
 
-def of_other_tool(path: Path) -> Iterator[Entry]:
-    """SQuAD, HotpotQA, or a workbook, as `rqa batch` reads them."""
-    found = rows_of(path)
-    if found is None:
-        raise InputError(f"{path} is not a set of this format.", hint=HINT)
-    return numbered(map(with_alternatives, found.rows))
+def workbook(path: Path) -> Iterator[Entry]:
+    """The rows of a workbook."""
+    return numbered(map(with_alternatives, workbook_rows(path)))
+
+
+def squad(path: Path) -> Iterator[Entry]:
+    """SQuAD. The paragraph is the passage. An impossible question has an empty list of answers."""
+    number = 0
+    for a, article in enumerate(_listed(path, load_object(path), "", "data")):
+        for p, paragraph in enumerate(_listed(path, article, f"data[{a}]", "paragraphs")):
+            for q, asked in enumerate(_listed(path, paragraph, f"data[{a}].paragraphs[{p}]", "qas")):
+                number += 1
+                place = {"title": article.get("title") or "", "text": paragraph.get("context")}
+                change = partial(_squad, passage=place)
+                yield number, f"data[{a}].paragraphs[{p}].qas[{q}]", partial(convert, partial(same, asked), change)
+
+
+def _squad(asked: Mapping[str, Any], passage: Mapping[str, Any]) -> dict[str, Any]:
+    answers = [answer["text"] for answer in asked.get("answers") or ()]
+    known = {"answers": answers} if answers or asked.get("is_impossible") else {}
+    return {"id": asked.get("id"), "question": asked["question"], **known, "passages": [passage]}
+
+
+def _listed(path: Path, value: Any, where: str, name: str) -> list[Any]:
+    inner = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(inner, list):
+        raise InputError(f"{path}: {where or 'it'} has no list `{name}`, so it is not a SQuAD set.", hint=HINT)
+    return inner
+
+
+def hotpotqa(path: Path) -> Iterator[Entry]:
+    """HotpotQA, 2WikiMultihopQA and their kin, whose `context` has titles and sentences."""
+
+    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+        passages = [
+            {"title": title, "text": " ".join(map(str.strip, sentences))} for title, sentences in row["context"]
+        ]
+        kept = {name: value for name, value in row.items() if name not in ("_id", "context", "answer")}
+        answers = {"answers": [row["answer"]]} if isinstance(row.get("answer"), str) else {}
+        return {"id": row.get("_id"), **kept, **answers, "passages": passages}
+
+    return converted(json_rows(path), change)
 
 
 def promptfoo(path: Path) -> Iterator[Entry]:
-    """Tests of promptfoo: JSON as `rqa batch` reads it, or a table whose `__expected` states the answer."""
+    """Tests of promptfoo: JSON or JSON Lines with `vars`, or a table whose `__expected` states the answer."""
 
-    def change(row: Mapping[str, Any]) -> dict[str, Any]:
+    def test(row: Mapping[str, Any]) -> dict[str, Any]:
+        expected = [
+            each["value"]
+            for each in row.get("assert") or ()
+            if isinstance(each, dict) and each.get("type") in _MATCHES and isinstance(each.get("value"), str)
+        ]
+        return {**row["vars"], **({"answers": expected} if expected else {})}
+
+    def table(row: Mapping[str, Any]) -> dict[str, Any]:
         expected = str(row.get("__expected") or "")
         answer = re.sub(r"^(equals|i?contains):", "", expected)
         is_other = answer == expected and _ASSERTION.match(expected)
         return {**row, "answers": None if is_other else answer.strip() or None}
 
-    return of_other_tool(path) if rows_of(path) else converted(table_rows(path), change)
+    if not path.suffix.startswith(".json"):
+        return converted(table_rows(path), table)
+    if path.suffix == ".json" and isinstance(tests := load_object(path).get("tests"), list):
+        return converted(numbered(tests, "test"), test)
+    return converted(json_rows(path), test)
 
 
 def triviaqa(path: Path) -> Iterator[Entry]:

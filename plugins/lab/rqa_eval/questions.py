@@ -18,8 +18,8 @@ from robust_qa.batch import unread_passages
 from . import items
 from .conditions import Condition, PreparedQuestion
 from .fakes import with_fakes
-from .formats import read_set
 from .items import Item
+from .sets import read_set
 
 
 @dataclass(frozen=True, slots=True)

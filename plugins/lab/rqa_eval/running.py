@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from robust_qa import InputError, Metric, Question, __version__
-from robust_qa.batch import answered_by
-from robust_qa.cli.batch_run import Target, answer_rows
+from robust_qa.batch import Batch, answered_by
+from robust_qa.cli.batch_run import answer_rows
 
 from .cards import CARD_METRICS, Robustness, cards
 from .conditions import REPEAT, Condition
@@ -97,23 +97,28 @@ async def _evaluate(
         run.say(f"{name} is left out: {error.message}")
     for hint in dict.fromkeys(error.hint for error in errors.values() if error.hint):
         run.say(" ".join(hint.splitlines()))
-    targets = {name: Target(folder.answers(name), resume=True, force=False, retry=plan.retry) for name in running}
-    _check_continues(session, folder, targets, has_passages=has_passages)
-    folder.remove_scores()
-    for name, target in targets.items():
-        await answer_rows(
-            run,
+    batches = {
+        name: Batch(
             session,
-            folder.questions,
-            target,
+            str(folder.questions),
+            str(folder.answers(name)),
+            resume=True,
+            retry=plan.retry,
+            jobs=plan.jobs,
             strategy=name,
             as_given=True,
             has_passages=has_passages,
-            jobs=plan.jobs,
             passages=False,
             details=True,
             trace=True,
+            say=run.say,
         )
+        for name in running
+    }
+    _check_outputs(folder, batches)
+    folder.remove_scores()
+    for name, batch in batches.items():
+        await answer_rows(run, batch, name)
     left_out = [StrategyResult(name, "left out", message=error.message) for name, error in errors.items()]
     scored = [one["name"] for one in whole["strategies"] if one["name"] in running or one["name"] not in names]
     plan = replace(
@@ -142,11 +147,11 @@ def _have_passages(folder: Folder) -> bool:
         return any("passages" in json.loads(line) for line in file)
 
 
-def _check_continues(session: Session, folder: Folder, targets: Mapping[str, Target], *, has_passages: bool) -> None:
+def _check_outputs(folder: Folder, batches: Mapping[str, Batch]) -> None:
     """Raise InputError if a strategy has earlier answers from other settings, before any strategy runs."""
-    for name, target in targets.items():
+    for name, batch in batches.items():
         try:
-            target.check_continues(session, folder.questions, has_passages=has_passages, strategy=name, as_given=True)
+            batch.check_output()
         except InputError as error:
             file = folder.answers(name).relative_to(folder.path)
             raise InputError(

@@ -73,7 +73,8 @@ def eor(
     row, as `rqa batch` does. These answers are saved next to FILE with the suffix .jsonl.
     """
     from robust_qa.cli.answering import in_session
-    from robust_qa.cli.batch_run import Target, answer_rows
+    from robust_qa.batch import Batch
+    from robust_qa.cli.batch_run import answer_rows
 
     from .ballots import check_gold, load
     from .search import cross_validate, fit, load_minimize, plain
@@ -90,11 +91,11 @@ def eor(
     settings = [*options, ("strategy.eor.weights", ""), ("strategy.eor.lambdas", "")]
     if similarities:
         settings.append(("strategy.eor.similarities", json.dumps(similarities)))
-    target = Target(answers, resume=resume, force=force)
+    how: dict[str, Any] = {"resume": resume, "force": force, "jobs": jobs, "say": run.say}
 
     async def answer_all(session: Session) -> Any:
         """Answer every row and return the options of the strategy."""
-        await answer_rows(run, session, data, target, jobs=jobs, passages=False, details=True)
+        await answer_rows(run, Batch(session, str(data), str(answers), passages=False, details=True, **how))
         return session.components.strategy(session.choose(has_passages=True)[0]).options
 
     answering = Answering("eor", reader=reader, option=tuple(settings))

@@ -1,27 +1,93 @@
-"""Answer rows in another process, with the settings of this one."""
+"""Answer rows with a session: in this process, or in another one with the same settings."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..answering.session import Session
+from ..calls.contract import passes
 from ..calls.limits import Limits
 from ..config import keys as secrets
 from ..config.keys import Key
 from ..config.layers import Config
 from ..config.trusted_files import leaves
 from ..config.values import Layer
-from ..errors import ConfigError
-from ..types import ANSWERING_KINDS, Kind
-from .run import Answerer
+from ..errors import ConfigError, InputError, PluginError, RqaError, UnavailableError
+from ..protocols import Result
+from ..types import ANSWERING_KINDS, Kind, Usage
+from .rows import Row, parse_row
 
 if TYPE_CHECKING:
     from ..host.loading import Host
+
+
+class SessionWorker:
+    """Answers rows with `session`, `jobs` at once. `passages`, `details` and `trace` say what output lines contain."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        jobs: int,
+        strategy: str | None = None,
+        as_given: bool = False,
+        passages: bool = True,
+        details: bool = False,
+        trace: bool = False,
+    ) -> None:
+        self._session = session
+        self._how: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
+        self._passages = passages
+        self._details = details
+        self._trace = trace
+        self._slots = asyncio.Semaphore(jobs)
+        self._postponed: Result | None = None
+
+    async def answer(self, number: int, line: bytes) -> Result:
+        """The result of a row. Its line is None if the provider asks for too long a pause, as are all after it."""
+        async with self._slots:
+            if self._postponed is None:
+                result = await self._answer(number, line)
+                if result.line is None:
+                    self._postponed = result
+                return result
+        return replace(self._postponed, number=number, usage=Usage())
+
+    async def _answer(self, number: int, line: bytes) -> Result:
+        row, spent = Row(number, {}), Usage()
+        try:
+            row = parse_row(line, number)
+            # A task of its own, so that the caller survives a strategy that cancels it.
+            answer = await asyncio.ensure_future(self._session.answer(row.question(), **self._how))
+            spent = answer.usage
+            written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
+            return Result(number, written, answer.text is None, spent)
+        except RqaError as error:
+            failure = error
+        except BaseException as error:  # one row must not end the run
+            if passes(error) or isinstance(error, SystemExit):
+                raise
+            failure = PluginError(f"The row failed with {type(error).__name__}: {error}.")
+            failure.usage = spent
+        postponed = isinstance(failure, UnavailableError) and failure.limited and failure.general
+        return Result(
+            number,
+            None if postponed else row.failed(failure, passages=self._passages),
+            usage=failure.usage,
+            error=failure.message,
+            hint=failure.hint,
+            general=failure.general,
+            unreadable=isinstance(failure, InputError),
+        )
+
+    def warnings(self) -> str:
+        """Warnings of the session, one a line."""
+        return self._session.trouble
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,15 +106,11 @@ class SessionRecipe:
     limits: Mapping[tuple[Kind, str], Limits]  # those with `rpm` or `concurrency`
     prefer_retriever: bool
     detailed: bool
-    strategy: str | None
-    as_given: bool
-    in_flight: int
-    how: Mapping[str, Any]
+    jobs: int
+    how: Mapping[str, Any]  # arguments of SessionWorker
 
     @classmethod
-    def of(
-        cls, session: Session, *, strategy: str | None, as_given: bool, jobs: int, how: Mapping[str, Any]
-    ) -> SessionRecipe:
+    def of(cls, session: Session, *, jobs: int, how: Mapping[str, Any]) -> SessionRecipe:
         """The recipe for sessions like `session`."""
         components = session.components
         used: list[Key] = []
@@ -69,8 +131,6 @@ class SessionRecipe:
             limits,
             session.prefer_retriever,
             session.detailed,
-            strategy,
-            as_given,
             jobs,
             how,
         )
@@ -78,14 +138,10 @@ class SessionRecipe:
     @property
     def max_workers(self) -> int:
         """The number of workers that get at least one question and one call of each limited component."""
-        return min([self.in_flight, *(limits.concurrency for limits in self.limits.values() if limits.concurrency)])
-
-    def jobs(self, number: int, count: int) -> int:
-        """The questions that worker `number` of `count` may have in flight."""
-        return _share(self.in_flight, number, count)
+        return min([self.jobs, *(limits.concurrency for limits in self.limits.values() if limits.concurrency)])
 
     @asynccontextmanager
-    async def open(self, number: int, count: int) -> AsyncIterator[Answerer]:
+    async def open(self, number: int, count: int) -> AsyncIterator[SessionWorker]:
         """Worker `number` of `count`, for this process. Raises ConfigError if it has other plugins."""
         if (here := _loaded(self.host)) != self.plugins:
             different = sorted({name for name, *_ in set(here) ^ set(self.plugins)})
@@ -102,9 +158,7 @@ class SessionRecipe:
             prefer_retriever=self.prefer_retriever,
             overrides=self.overrides,
         ) as session:
-            answer = partial(session.answer, strategy=self.strategy, as_given=self.as_given)
-            jobs = self.jobs(number, count)
-            yield Answerer(answer, jobs=jobs, warnings=lambda: session.trouble, **self.how)
+            yield SessionWorker(session, jobs=_share(self.jobs, number, count), **self.how)
 
     def _share_of_limits(self, number: int, count: int) -> Layer:
         tree: dict[str, Any] = {}

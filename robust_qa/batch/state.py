@@ -8,6 +8,8 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +22,13 @@ from ..config import options as settings
 from ..config.layers import Config
 from ..config.redaction import scrubbed
 from ..config.values import Value
-from ..documents.lines import read_lines
 from ..errors import InputError, RqaError
 from ..expressions import BUILT_IN, Tree, sources
-from ..types import Question, Survey
+from ..types import Question
 from ..version import __version__
-from .layout import bare
+from .input import bare, input_rows
+from .lines import read_lines
 from .rows import given_passages, parse_row
-from .tables import input_rows
 
 if TYPE_CHECKING:
     from ..answering.session import Session
@@ -50,27 +51,6 @@ class State(msgspec.Struct, frozen=True):
     configuration: dict[str, Any]
 
     @classmethod
-    def of(
-        cls,
-        config: Config,
-        chosen: tuple[str, Toolbox] | None,
-        input_digest: str | None,
-        retrieved: Mapping[str, Sequence[Tree]] | None = None,
-        *,
-        judged: bool = False,
-    ) -> State:
-        """The state of a new run.
-
-        `chosen`: the strategy and the toolbox for its first row.
-        `retrieved`: the result of the function `retrieved`.
-        `judged`: whether the strategy uses the evaluator.
-        """
-        described, options = _described(chosen, retrieved or {}, judged=judged), _options(config)
-        if not judged:
-            options = {key: value for key, value in options.items() if not key.startswith(_OF_EVALUATORS)}
-        return cls(__version__.rpartition(".")[0], input_digest, described, options)
-
-    @classmethod
     def load(cls, path: Path) -> State | None:
         """Read the state at `path`, None if it is missing or damaged. Raises InputError if it cannot be opened."""
         try:
@@ -79,6 +59,14 @@ class State(msgspec.Struct, frozen=True):
             return None
         except OSError as error:
             raise InputError(f"Cannot read {path}: {error.strerror}.") from error
+
+    @classmethod
+    def decoded(cls, stored: bytes, what: str) -> State:
+        """Decode the state of the answers in `what`. Raises InputError if it is damaged."""
+        try:
+            return msgspec.json.decode(stored, type=cls)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InputError(f"{what} cannot be continued: its state is damaged.", hint=NEW_RUN) from error
 
     def check_continues(self, now: State, what: str, *, retry: bool = False) -> None:
         """Raise InputError if `what`, which has answers with this state, cannot be continued by a run with `now`.
@@ -110,13 +98,29 @@ class State(msgspec.Struct, frozen=True):
         return phrases
 
 
-def retrieved(
+def state_of(
+    session: Session,
+    found: Survey,
+    chosen: tuple[str, Toolbox] | None,
+    without: Callable[[], tuple[str, Toolbox]],
+) -> State:
+    """The state of a new run over the surveyed input.
+
+    `chosen`: the strategy and toolbox for its first row. `without`: returns those for rows without passages.
+    """
+    retrieved = _retrieved(session, *chosen, without if found.lacking else None) if chosen else {}
+    judged = chosen is not None and session.judged(chosen[0], chain(*retrieved.values()))
+    options = _options(session.components.config)
+    if not judged:
+        options = {key: value for key, value in options.items() if not key.startswith(_OF_EVALUATORS)}
+    described = _described(chosen, retrieved, judged=judged)
+    return State(__version__.rpartition(".")[0], found.digest, described, options)
+
+
+def _retrieved(
     session: Session, strategy: str, toolbox: Toolbox, without: Callable[[], tuple[str, Toolbox]] | None
 ) -> dict[str, list[Tree]]:
-    """The retriever expressions that a run may use: of `toolbox`, of the strategy's options, and of `without`.
-
-    `without`: returns the strategy and toolbox for rows without passages. None if every row has passages.
-    """
+    """The retriever expressions that a run may use: of `toolbox`, of the strategy's options, and of `without`."""
     expressions = session.components.own_expressions("strategy", strategy)
     if toolbox.expression:
         expressions.insert(0, toolbox.expression)
@@ -207,17 +211,30 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The input of a batch, read as a whole before the first call.
+
+    `digest`: its SHA-256, None for a stream. `lacking`: whether some row has no passages.
+    `rows`: their number without blank lines, None if unknown.
+    """
+
+    digest: str | None = None
+    first: bytes | None = None  # row that is not blank
+    lacking: bool = True
+    rows: int | None = None
+
+
 def survey(rows: Iterable[bytes]) -> Survey:
-    """Survey the rows of an input as `input_rows` returns them."""
-    content, size, first, lacking, count = hashlib.sha256(), 0, None, False, 0
+    """Survey the rows of an input, as `input_rows` returns them."""
+    content, first, lacking, count = hashlib.sha256(), None, False, 0
     for row in rows:
         content.update(row.rstrip(b"\r\n") + b"\n")
-        size += len(row)
         if bare(row):
             count += 1
             first = row if first is None else first
             lacking = lacking or _lacks_passages(row)
-    return Survey(content.hexdigest(), size, first, lacking, count)
+    return Survey(content.hexdigest(), first, lacking, count)
 
 
 def survey_file(descriptor: int, name: str = "The input", column: str = "") -> Survey:

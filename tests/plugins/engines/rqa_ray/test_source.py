@@ -8,7 +8,7 @@ from robust_qa.batch import table_fields
 
 pytest.importorskip("fsspec", reason="Ray is not installed: pip install -e '.[ray]'")
 
-from rqa_ray.rows import Rows
+from rqa_ray.source import Rows
 
 
 def test_tables_and_lines_are_numbered_over_all_files(tmp_path: Path) -> None:

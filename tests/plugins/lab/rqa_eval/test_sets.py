@@ -7,7 +7,7 @@ import openpyxl
 import pytest
 
 from robust_qa import InputError
-from rqa_eval.formats import read_set  # private: a run of `rqa eval` for each of a hundred files would be slow
+from rqa_eval.sets import read_set  # private: a run of `rqa eval` for each of a hundred files would be slow
 
 
 def put(path: Path, content: Any) -> Path:

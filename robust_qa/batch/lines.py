@@ -1,4 +1,4 @@
-"""Read the lines of a file, or of a stream as they arrive."""
+"""Split files into lines, and read streams as they arrive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import queue
 import select
 import threading
-from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -17,7 +16,7 @@ LONGEST = 256 * 1024 * 1024  # bytes of a line; the rest is dropped
 _CHUNK = 256 * 1024
 
 
-class _Splitter:
+class Splitter:
     """Splits chunks into lines without their ends. In a file without line feeds, lines end with carriage returns."""
 
     def __init__(self) -> None:
@@ -55,51 +54,32 @@ class _Splitter:
 
 
 def read_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file, without line ends, as Lines returns them."""
-    splitter = _Splitter()
+    """The lines of a file, without line ends."""
+    splitter = Splitter()
     while chunk := file.read(_CHUNK):
         yield from splitter.add(chunk)
     yield from splitter.rest()
 
 
-class Lines:
-    """The lines of a file descriptor, without line ends.
-
-    A thread reads the stream, so that a slow pipe does not block the event loop.
-    `number`: that of the last line that `next` returned, from 1.
-    """
+class Chunks:
+    """The content of a file descriptor as it arrives. A thread reads it, so that a slow pipe blocks nobody."""
 
     def __init__(self, descriptor: int) -> None:
-        self.number = 0
         self._descriptor = descriptor
-        self._whole: deque[bytes] = deque()
-        self._splitter = _Splitter()
-        self._ended = False
+        self._closed = False
         self._wanted: queue.SimpleQueue[asyncio.Future[bytes]] = queue.SimpleQueue()
         self._chunk: asyncio.Future[bytes] | None = None
 
-    async def peek(self) -> bytes | None:
-        """Return the next line without consuming it, None at the end."""
-        while not self._whole and not self._ended:
-            self._split(await self._read())
-        return self._whole[0] if self._whole else None
-
-    async def next(self) -> bytes | None:
-        """Return the next line, None at the end or after `close`. Only one caller at a time."""
-        if not self._whole and await Lines.peek(self) is None:  # a subclass may peek at more than a line
-            return None
-        self.number += 1
-        return self._whole.popleft()
-
     def close(self) -> None:
-        """Stop. A waiting caller gets None."""
-        self._ended = True
-        self._whole.clear()
-        self._splitter.clear()
+        """Stop. A waiting caller gets b""."""
+        self._closed = True
         if self._chunk is not None and not self._chunk.done():
             self._chunk.set_result(b"")
 
-    async def _read(self) -> bytes:
+    async def next(self) -> bytes:
+        """Return the next chunk, b"" at the end or after `close`. Only one caller at a time."""
+        if self._closed:
+            return b""
         if self._chunk is None:
             # A daemon thread, because a read may never return.
             threading.Thread(target=self._pump, name="rqa-lines", daemon=True).start()
@@ -121,11 +101,6 @@ class Lines:
                 return  # the event loop is closed
             if not chunk or isinstance(chunk, OSError):
                 return
-
-    def _split(self, chunk: bytes) -> None:
-        if not chunk:
-            self._ended = True
-        self._whole.extend(self._splitter.add(chunk) if chunk else self._splitter.rest())
 
 
 def _read(descriptor: int) -> bytes:

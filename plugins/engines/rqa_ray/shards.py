@@ -1,56 +1,26 @@
-"""The output of a run: a folder of shards with a manifest, or one file."""
+"""The output of a run: a folder of shards with a manifest."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from robust_qa import BusyError, InputError, RqaError
 from robust_qa.kit import atomic_write
 
-from .rows import filesystem
+from .source import filesystem
 
 if TYPE_CHECKING:
-    from robust_qa.batch import Job, OutputFile
+    from robust_qa.batch import Job
 
-Row = tuple[int, bytes]
+Format = Literal["jsonl", "parquet"]
 _MANIFEST = "manifest.json"
 _FORCE = "Use `--force` to start again and replace the answers."
-
-
-class Output(Protocol):
-    """Where answers go, and which rows have one already. `failed` and `unreadable` count rows of earlier runs."""
-
-    failed: int
-    unreadable: int
-
-    def missing(self, shard: int, rows: Sequence[Row]) -> list[Row]:
-        """Return those of the shard's `rows` that have no answer yet."""
-
-    def add(self, shard: int, lines: Iterable[bytes | None]) -> None:
-        """Add output lines of a shard. None is a row without an answer."""
-
-
-class OneFile:
-    """A JSON lines file, as the engine `local` writes it. It has the lines as soon as they arrive."""
-
-    failed = unreadable = 0  # the host counts them
-
-    def __init__(self, file: OutputFile) -> None:
-        self._file = file
-
-    def missing(self, shard: int, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows that the file lacks."""
-        return [(number, line) for number, line in rows if not self._file.has(number, line)]
-
-    def add(self, shard: int, lines: Iterable[bytes | None]) -> None:
-        """Append the lines."""
-        self._file.write([line for line in lines if line is not None])
 
 
 class Shard(msgspec.Struct, frozen=True):
@@ -69,7 +39,7 @@ class Manifest(msgspec.Struct):
     `configuration` is the SHA-256 of the state. A file that `shards` does not list is not part of the output.
     """
 
-    format: Literal["jsonl", "parquet"]
+    format: Format
     shard_rows: int
     configuration: str
     state: msgspec.Raw
@@ -90,6 +60,7 @@ class _Written(msgspec.Struct):
     error: dict[str, Any] | None = None
 
 
+_Line = tuple[_Written, bytes]
 _decode = msgspec.json.Decoder(_Written, strict=False).decode
 
 
@@ -103,15 +74,18 @@ class Shards:
         self._fs, self._folder = filesystem(url)
         self._manifest = manifest
         self._retry = retry
-        self._lines: dict[int, list[bytes]] = {}  # of unfinished shards
-        self._expected: dict[int, int] = {}  # the number of lines of each
+        self._lines: dict[int, list[_Line]] = {}  # of unfinished shards
+        self._missing: dict[int, int] = {}  # the number of lines that each of them lacks
+        self._reading = -1  # the shard whose rows are being read
+        self._is_finished = False  # whether an earlier run finished that shard
+        self._kept: frozenset[int] = frozenset()  # its rows that are answered, if it is not finished
         self.failed = self.unreadable = 0
 
     @classmethod
-    def begin(cls, job: Job, state: bytes, *, form: Literal["jsonl", "parquet"], shard_rows: int) -> Shards:
+    def begin(cls, job: Job, form: Format, shard_rows: int) -> Shards:
         """Start or continue the output of a job. Raises InputError if the folder has answers of another run."""
         assert job.out is not None
-        new = Manifest(form, shard_rows, hashlib.sha256(state).hexdigest(), msgspec.Raw(state))
+        new = Manifest(form, shard_rows, hashlib.sha256(job.state).hexdigest(), msgspec.Raw(job.state))
         shards = cls(job.out, new, retry=job.retry)
         stored = shards._stored()
         if stored is not None and job.force:
@@ -122,7 +96,7 @@ class Shards:
                 raise InputError(
                     f"{job.out} already has answers.", hint=f"Use `--resume` to continue the run. {_FORCE}"
                 )
-            job.check_continues(bytes(stored.state), state, job.out)
+            job.check_continues(bytes(stored.state))
             for name in ("format", "shard_rows"):
                 if (was := getattr(stored, name)) != (now := getattr(new, name)):
                     raise InputError(
@@ -133,29 +107,58 @@ class Shards:
         shards._save()
         return shards
 
-    def missing(self, shard: int, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows of an unfinished shard. With `retry`, also the failed rows of a finished one."""
-        finished = self._manifest.shards.get(shard)
-        kept: dict[int, bytes] = {}
-        if finished is not None:
-            if not (self._retry and finished.failed):
-                self.failed += finished.failed
-                self.unreadable += finished.unreadable
-                return []
-            lines = self._read(finished)
-            kept = {fields.row: line for line in lines if (fields := _decode(line)).error is None}
-        self._expected[shard] = len(rows)
-        self._lines[shard] = list(kept.values())
-        return [row for row in rows if row[0] not in kept]
+    def has(self, number: int, row: bytes) -> bool:
+        """Whether an earlier run answered the row. With `retry`, a failed row is not answered."""
+        if (shard := self._shard_of(number)) != self._reading:
+            self._end_reading()
+            self._begin_reading(shard)
+        if self._is_finished or number in self._kept:
+            return True
+        self._missing[shard] += 1
+        return False
 
-    def add(self, shard: int, lines: Iterable[bytes | None]) -> None:
-        """Add lines. Write the shard if they are its last ones."""
-        self._lines[shard] += [line for line in lines if line is not None]
-        if len(self._lines[shard]) == self._expected[shard]:
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Add lines. Write each shard that is whole."""
+        for line in lines:
+            fields = _decode(line)
+            shard = self._shard_of(fields.row)
+            self._lines[shard].append((fields, line))
+            self._missing[shard] -= 1
+            if shard != self._reading:
+                self._finish_if_whole(shard)
+
+    def finish(self, *, ordered: bool) -> None:
+        """Write the last shard."""
+        self._end_reading()
+
+    def _shard_of(self, number: int) -> int:
+        return (number - 1) // self._manifest.shard_rows
+
+    def _begin_reading(self, shard: int) -> None:
+        self._reading, self._kept = shard, frozenset()
+        finished = self._manifest.shards.get(shard)
+        self._is_finished = finished is not None and not (self._retry and finished.failed)
+        if finished is not None and self._is_finished:
+            self.failed += finished.failed
+            self.unreadable += finished.unreadable
+            return
+        lines = self._read(finished) if finished is not None else []
+        self._lines[shard] = [(fields, line) for line in lines if (fields := _decode(line)).error is None]
+        self._missing[shard] = 0
+        self._kept = frozenset(fields.row for fields, _ in self._lines[shard])
+
+    def _end_reading(self) -> None:
+        shard, self._reading = self._reading, -1
+        if shard in self._missing:
+            self._finish_if_whole(shard)
+
+    def _finish_if_whole(self, shard: int) -> None:
+        if not self._missing[shard]:
+            del self._missing[shard]
             self._finish(shard, self._lines.pop(shard))
 
-    def _finish(self, shard: int, lines: list[bytes]) -> None:
-        written = sorted(((_decode(line), line) for line in lines), key=lambda pair: pair[0].row)
+    def _finish(self, shard: int, lines: list[_Line]) -> None:
+        written = sorted(lines, key=lambda pair: pair[0].row)
         form = self._manifest.format
         content = b"".join(line for _, line in written) if form == "jsonl" else _parquet(written)
         errors = [fields.error for fields, _ in written if fields.error is not None]
@@ -226,21 +229,11 @@ def is_folder(out: str) -> bool:
 
 
 @contextmanager
-def opened(job: Job, state: bytes, *, form: Literal["jsonl", "parquet"], shard_rows: int) -> Iterator[Output]:
-    """Open the output of a job. Raises InputError if it has answers of another run, BusyError if it is in use."""
-    if job.out is None:
-        raise InputError("Engine 'ray' cannot write to standard output.", hint="Add -o FILE.jsonl or -o FOLDER/.")
-    if not is_folder(job.out):
-        with job.file(state) as file:
-            yield OneFile(file)
-            if job.ordered:
-                file.put_in_order()
-        return
+def opened(job: Job, form: Format, shard_rows: int) -> Iterator[Shards]:
+    """Open the shards of a job. Raises InputError if they are of another run, BusyError if they are in use."""
+    assert job.out is not None
     with _locked(job.out):
-        shards = Shards.begin(job, state, form=form, shard_rows=shard_rows)
-        yield shards
-        job.tally.failed += shards.failed
-        job.tally.unreadable += shards.unreadable
+        yield Shards.begin(job, form, shard_rows)
 
 
 @contextmanager
@@ -259,7 +252,7 @@ def _locked(out: str) -> Iterator[None]:
         raise BusyError(f"Another process is writing {out}.", hint="Wait for it, or choose another folder.") from error
 
 
-def _parquet(written: Sequence[tuple[_Written, bytes]]) -> bytes:
+def _parquet(written: Sequence[_Line]) -> bytes:
     """Return a Parquet file: the main fields as columns of fixed types, and each whole line as JSON."""
     import io
 

@@ -1,0 +1,54 @@
+"""The formats of output rows."""
+
+import csv
+import json
+from pathlib import Path
+
+import openpyxl
+
+from .conftest import Batch
+
+ROWS = [
+    {"n": 1.5, "question": "conflict", "answer": "Bo"},
+    {"question": "refuse", "note": 'a\n"b", c'},
+    {"question": "=1+1\x07", "long": "x" * 40_000},
+]
+
+
+def written(batch: Batch, out: str) -> str:
+    assert batch("".join(json.dumps(row) + "\n" for row in ROWS), name="in.jsonl", out=out).code == 3
+    return Path(out).read_text() if not out.endswith("xlsx") else ""
+
+
+def test_a_table_has_the_columns_of_the_rows_then_answer_confidence_and_sources(batch: Batch) -> None:
+    for name, mark in (("a.csv", ","), ("a.tsv", "\t")):
+        first, second, third = csv.DictReader(written(batch, name).splitlines(keepends=True), delimiter=mark)
+        assert list(first)[:7] == ["n", "question", "input.answer", "note", "long", "answer", "confidence"]
+        assert (first["n"], first["input.answer"], first["answer"], first["confidence"]) == ("1.5", "Bo", "so", "0.5")
+        assert (first["sources"], json.loads(first["citations"])[0]["source"]) == ("t.txt", "t.txt")
+        assert (second["note"], second["answer"]) == ('a\n"b", c', "")
+        assert json.loads(second["error"])["message"] == "The key is wrong." and first["error"] == ""
+        assert third["answer"] == "=1+1\x07"
+
+
+def test_csv_keeps_the_delimiter_of_the_input(batch: Batch) -> None:
+    assert batch("question;n\nWho?;1\n", name="in.csv", out="out.csv").code == 0
+    assert Path("out.csv").read_text().startswith("question;n;answer;")
+
+
+def test_other_formats_of_json(batch: Batch) -> None:
+    lines = [json.loads(line) for line in written(batch, "a").splitlines()]
+    array = json.loads(written(batch, "a.JSON"))
+    for row in (*lines, *array):
+        row.pop("seconds", None)
+    assert array == lines and [row["row"] for row in lines] == [1, 2, 3]
+    assert batch("", name="in.txt", out="b.json").code == 0 and Path("b.json").read_text() == "[]\n"
+    assert "End the name in .jsonl, .json, .csv, .tsv" in batch("", name="in.txt", out="a.ods").err
+
+
+def test_a_workbook_has_numbers_and_text_but_no_formulas(batch: Batch) -> None:
+    written(batch, "a.xlsx")
+    header, *rows = openpyxl.load_workbook("a.xlsx").active.values
+    first, _, third = (dict(zip(header, row, strict=True)) for row in rows)
+    assert (first["n"], first["question"], first["answer"], first["confidence"]) == (1.5, "conflict", "so", 0.5)
+    assert (third["question"], len(third["long"])) == ("=1+1", 32_767)
