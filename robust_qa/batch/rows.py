@@ -84,21 +84,15 @@ class Row:
 
     def answered(self, answer: Answer, *, details: bool = False, trace: bool = False, passages: bool = True) -> bytes:
         """The output line for an answer or an abstention, with an outline of the trace."""
-        line = self._echo(passages)
-        line["answer"] = answer.text
-        line["abstained"] = answer.text is None
-        line["confidence"] = answer.confidence
-        line["citations"] = answer.citations
-        if answer.conflicts:
-            line["conflicts"] = answer.conflicts
-        if answer.best_guess:
-            line["best_guess"] = answer.best_guess
-        if answer.closest:
-            line["closest"] = answer.closest
-        if answer.withstands is not None:
-            line["withstands"] = answer.withstands
-        if answer.reason:
-            line["reason"] = answer.reason
+        line = self._echo(passages) | {
+            "answer": answer.text,
+            "abstained": answer.text is None,
+            "confidence": answer.confidence,
+            "citations": answer.citations,
+        }
+        for name in ("conflicts", "best_guess", "closest", "withstands", "reason"):
+            if (value := getattr(answer, name)) not in ("", (), None):
+                line[name] = value
         line["usage"] = answer.usage
         line["seconds"] = round(answer.seconds, 4)
         line["strategy"] = answer.strategy

@@ -191,6 +191,22 @@ def test_an_open_quote_does_not_take_the_whole_table_into_memory() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said", "answers"),
+    [
+        ("a.csv", "sep=;\r\nquestion;n\r\nWho?;1\r\nWhy?;2\r\n", "column `question`, 2 rows", ["Who?", "Why?"]),
+        ("a.csv", "question,n\rWho?,1\rWhy?,2\r", "column `question`, 2 rows", ["Who?", "Why?"]),
+        ("a.txt", "Who?\n\nWhy?\n", "one question a line, 2 rows", ["Who?", "Why?"]),
+        ("a.jsonl", '{"query": "Who?"}\nquestion": "Why?"}\n', "JSON lines, column `query`, 2 rows", ["Who?", None]),
+    ],
+)
+def test_the_recognised_format_is_printed(
+    batch: Batch, name: str, content: str, said: str, answers: list[str | None]
+) -> None:
+    ended = batch(content, name=name)
+    assert ended.err.startswith(f"rqa: {name}: {said}\n") and ended.answers == answers
+
+
 def test_a_workbook_is_a_table(batch: Batch) -> None:
     book = openpyxl.Workbook()
     for row in (

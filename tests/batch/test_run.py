@@ -46,7 +46,7 @@ def test_a_slow_row_stops_the_others_when_too_many_bytes_wait(batch: Batch, monk
 
 def test_a_row_that_fails_says_so_and_the_others_go_on(batch: Batch) -> None:
     asked = ["a", "refuse", "crash", "cancel", 3, "c"]
-    ended = batch("".join(json.dumps({"question": question}) + "\n" for question in asked), name="in.jsonl")
+    ended = batch("".join(json.dumps({"question": question}) + "\n" for question in asked), "-j", "1", name="in.jsonl")
     assert ended.code == 3 and ended.answers == ["a", None, None, None, None, "c"]
     assert [(row["error"]["type"], row["error"]["row"]) for row in ended.rows if "error" in row] == [
         ("RefusedError", 2), ("PluginError", 3), ("PluginError", 4), ("InputError", 5),
@@ -58,6 +58,7 @@ def test_a_row_that_fails_says_so_and_the_others_go_on(batch: Batch) -> None:
         "`question` must be text, but it is a number.",
     ]
     assert ended.rows[1]["usage"]["calls"] == 1
+    assert "4 failed" in ended.err and "the first failure: row 2: The key is wrong." in ended.err
 
 
 def test_blank_lines_have_no_output_and_keep_their_numbers(batch: Batch) -> None:

@@ -51,36 +51,6 @@ def test_rows_in_lines_out_and_a_summary_on_stderr(start: Any) -> None:
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said", "answers"),
-    [
-        ("a.csv", "user_input,reference\nWho?,Ada\n", "column `user_input`, 1 row", ["Who?"]),
-        ("a.csv", "sep=;\r\nquestion;n\r\nWho?;1\r\nWhy?;2\r\n", "column `question`, 2 rows", ["Who?", "Why?"]),
-        ("a.csv", "question|n\nWho?|1\n", "column `question`, 1 row", ["Who?"]),
-        ("a.csv", "question,n\rWho?,1\rWhy?,2\r", "column `question`, 2 rows", ["Who?", "Why?"]),
-        ("a.csv", "id,question,verified?\n1,Who?,yes\n", "column `question`, 1 row", ["Who?"]),
-        ("a.txt", "Who?\n\nWhy?\n", "one question a line, 2 rows", ["Who?", "Why?"]),
-        ("a.jsonl", '{"query": "Who?"}\nquestion": "Why?"}\n', "JSON lines, column `query`, 2 rows", ["Who?", None]),
-    ],
-)
-def test_the_recognised_input_format_is_printed(
-    start: Any, tmp_path: Path, name: str, content: str, said: str, answers: list[str | None]
-) -> None:
-    (tmp_path / name).write_bytes(content.encode())
-    _, err = start(name, "-o", "out").communicate()
-    assert err.decode().startswith(f"rqa: {name}: {said}\n")
-    assert [row.get("answer") for row in rows((tmp_path / "out").read_bytes())] == answers
-
-
-def test_rows_that_failed_make_exit_code_3(start: Any) -> None:
-    process = start()
-    out, err = process.communicate(b"a\nrefuse\nc\n")
-    assert [row.get("error", {}).get("type") for row in rows(out)] == [None, "RefusedError", None]
-    assert b"1 failed" in err
-    assert b"the first failure: row 2: The key is wrong." in err
-    assert process.returncode == 3
-
-
 def test_what_a_plugin_writes_to_file_descriptor_1_goes_to_stderr(start: Any, tmp_path: Path) -> None:
     noise = {b"noise of the plugin", b"noise of a C library", b"noise of a child process"}
     out, err = start().communicate(b"a\nnoise\nc\n", timeout=60)

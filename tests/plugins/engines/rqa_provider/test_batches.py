@@ -17,9 +17,10 @@ from standins.openai import running
 
 from robust_qa import CallError, Completion, Decoding, Message, RefusedError, ReplyError, UnavailableError
 from rqa_openai import OpenAI
-from rqa_provider import batches
+from rqa_provider import batches, waves
 from rqa_provider.batches import Batches, Total
 from rqa_provider.journal import Journal
+from rqa_provider.waves import Waves
 
 
 @pytest.fixture
@@ -65,18 +66,11 @@ def ids(server: BatchServer) -> list[list[str]]:
     return [list(batch.requests) for batch in server.batches]
 
 
-async def test_replies_find_their_requests(connect, journal):
-    with serve(echo) as server:
-        replies = await ask(connect(server.url), journal, "b", "line\u2028separators\nare text", "a")
-    assert [reply.text for reply in replies] == ["b", "line\u2028separators\nare text", "a"]
-    assert all(reply.usage.batched == 1 for reply in replies)
-
-
 async def test_a_wave_larger_than_a_file_is_several_batches(connect, journal, monkeypatch):
     monkeypatch.setattr(batches, "_MOST_REQUESTS", 2)
     with serve(echo) as server:
-        replies = await ask(connect(server.url), journal, "a", "b", "c")
-        assert [reply.text for reply in replies] == ["a", "b", "c"]
+        replies = await ask(connect(server.url), journal, "a", "line\u2028separators\nare text", "c")
+        assert [reply.text for reply in replies] == ["a", "line\u2028separators\nare text", "c"]
         assert [len(batch) for batch in ids(server)] == [2, 1]
 
 
@@ -130,13 +124,6 @@ async def test_a_journal_that_cannot_be_written_ends_the_run(connect, tmp_path):
     assert ended.value.general and ended.value.limited
 
 
-async def test_the_key_goes_along_and_is_never_shown(connect, journal, monkeypatch):
-    with serve(echo) as server:
-        reader = connect(server.url, headers={"Authorization": "Bearer secret-of-mine"})
-        await ask(reader, journal, "a")
-        assert {request.headers["authorization"] for request in server.requests} == {"Bearer secret-of-mine"}
-
-
 async def test_an_endpoint_that_rejects_the_key_is_told_from_one_without_batches(connect, journal):
     class Locked(BatchServer):
         def _reply(self, request, number):
@@ -174,3 +161,27 @@ async def test_a_page_that_is_not_implemented_ends_the_run(connect, journal):
     with running(NoFiles(echo, None, lambda n, batch: "completed", 0.0)) as server:
         [error] = await ask(connect(server.url), journal, "a")
     assert isinstance(error, UnavailableError) and error.general and "status 501" in error.message
+
+
+async def test_a_wave_waits_for_the_calls_in_flight(connect, journal, monkeypatch):
+    monkeypatch.setattr(waves, "_QUIET", 0.05)
+    job = SimpleNamespace(calls=1, say=lambda text: None)
+    relay = Waves(job, Journal(journal))
+    with serve(echo) as server:
+        handle = SimpleNamespace(name="reader.r", component=connect(server.url), cost=lambda usage: None)
+        calls = [asyncio.create_task(relay.generate(handle, [Message("user", t)], Decoding())) for t in "abc"]
+        await asyncio.sleep(0.3)
+        assert server.batches == []
+        job.calls = 0
+        assert [reply and reply.text for reply in await asyncio.gather(*calls)] == [None, "b", "c"]
+        assert [len(batch) for batch in ids(server)] == [2]
+    relay.close()
+
+
+async def test_a_question_goes_on_when_few_enough_calls_are_in_flight(journal):
+    job = SimpleNamespace(calls=64, say=lambda text: None)
+    waiting = asyncio.create_task(Waves(job, Journal(journal)).room())
+    await asyncio.sleep(0.1)
+    assert not waiting.done()
+    job.calls = 63
+    await asyncio.wait_for(waiting, 10)

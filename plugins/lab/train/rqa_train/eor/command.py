@@ -72,8 +72,8 @@ def eor(
     A row has `question`, `answers` (a list of gold answers) and optionally `passages`. The pool first answers every
     row, as `rqa batch` does. These answers are saved next to FILE with the suffix .jsonl.
     """
-    from robust_qa.cli.answering import in_session
     from robust_qa.batch import Batch
+    from robust_qa.cli.answering import in_session
     from robust_qa.cli.batch_run import answer_rows
 
     from .ballots import check_gold, load
