@@ -74,5 +74,5 @@ class Ray:
             count, cpus = places(options.workers, options.cpus, options.gpus, most=job.recipe.max_workers)
             if options.workers and count < options.workers:
                 job.say(f"workers: {count}, because --jobs or `concurrency` allows no more")
-            chunk_rows = min(max(2 * job.jobs // count, _LEAST_CHUNK), _MOST_CHUNK)
+            chunk_rows = min(max(job.jobs // count, _LEAST_CHUNK), _MOST_CHUNK)
             await Pool(rows, job, count=count, cpus=cpus, gpus=options.gpus, chunk_rows=chunk_rows).run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 import socket
@@ -130,7 +131,9 @@ class Pool:
         self._chunk_rows = chunk_rows
         resources = {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, "max_task_retries": 0}
         self._actor = ray.remote(Actor).options(**resources, scheduling_strategy="SPREAD")
-        self._idle: asyncio.Queue[_Opened] = asyncio.Queue()  # a worker is in it once for each chunk it has room for
+        # A worker is in it once for each chunk it has room for, first those that have none: place, order, worker.
+        self._idle: asyncio.PriorityQueue[tuple[int, int, _Opened]] = asyncio.PriorityQueue()
+        self._order = itertools.count()
         self._open: set[_Opened] = set()
         self._reading = asyncio.Lock()
         self._losses = 0  # since a chunk was answered
@@ -159,8 +162,8 @@ class Pool:
                 if error := await worker.actor.open.remote(self._job.recipe, number, self._count):
                     raise error
                 self._open.add(worker)
-                for _ in range(_AT_ONCE):
-                    self._idle.put_nowait(worker)
+                for place in range(_AT_ONCE):
+                    self._idle.put_nowait((place, next(self._order), worker))
                 await worker.lost.wait()
             except RayTaskError as error:
                 raise _failed(error) from error
@@ -184,9 +187,9 @@ class Pool:
 
     async def _answered(self, chunk: list[Row]) -> list[Result]:
         for _ in range(_MOST_LOSSES):
-            worker = await self._idle.get()
+            place, _, worker = await self._idle.get()
             while worker.lost.is_set():
-                worker = await self._idle.get()
+                place, _, worker = await self._idle.get()
             try:
                 results: list[Result] = await worker.actor.answer.remote(chunk)
             except RayTaskError as error:
@@ -195,7 +198,7 @@ class Pool:
                 worker.lose(error)
                 continue
             self._losses = 0
-            self._idle.put_nowait(worker)
+            self._idle.put_nowait((place, next(self._order), worker))
             return results
         raise UnavailableError(
             f"{_MOST_LOSSES} workers ended while they answered rows {chunk[0][0]} to {chunk[-1][0]}.",
