@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..protocols import Engine, Job, Output, ReaderHandle, Recipe, Relay, Result, Worker
 from .input import (
-    bare,
     check_rows,
     input_rows,
     is_table,
@@ -15,14 +14,13 @@ from .input import (
 )
 from .lines import read_lines
 from .rows import read_passages, unread_passages
-from .run import Batch, Local, answer_all
+from .run import Batch, answer_all
 from .state import answered_by
 
 __all__ = [
     "Batch",
     "Engine",
     "Job",
-    "Local",
     "Output",
     "ReaderHandle",
     "Recipe",
@@ -31,7 +29,6 @@ __all__ = [
     "Worker",
     "answer_all",
     "answered_by",
-    "bare",
     "check_rows",
     "input_rows",
     "is_table",

@@ -335,10 +335,10 @@ class Batch:
         # An answer from the cache, or an abstention without a call, does not show that calls work.
         elif usage.cached < usage.calls or not (result.abstained or usage.calls):
             self._general_failures = 0
-        if result.line is None or self._general_failures >= max(self.jobs, _MAX_GENERAL_FAILURES):
-            self.trouble = self.trouble or CallError(result.error, hint=result.hint)
-            if not self.stopped:
-                self.stop()
+        useless = result.line is None or self._general_failures >= max(self.jobs, _MAX_GENERAL_FAILURES)
+        if useless and not self.stopped:
+            self.trouble = CallError(result.error, hint=result.hint)
+            self.stop()
 
     @cached_property
     def recipe(self) -> SessionRecipe:

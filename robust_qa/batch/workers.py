@@ -79,7 +79,7 @@ class SessionWorker:
             number,
             None if postponed else row.failed(failure, passages=self._passages),
             usage=failure.usage,
-            error=failure.message,
+            error=failure.message or failure.kind,
             hint=failure.hint,
             general=failure.general,
             unreadable=isinstance(failure, InputError),
@@ -101,11 +101,9 @@ class SessionRecipe:
     config: Config
     host: Host
     plugins: Sequence[tuple[str, ...]]
-    overrides: Mapping[tuple[Kind, str], Mapping[str, Any]]
     keys: dict[str, Key]
     limits: Mapping[tuple[Kind, str], Limits]  # those with `rpm` or `concurrency`
-    prefer_retriever: bool
-    detailed: bool
+    of_session: Mapping[str, Any]  # other arguments of Session
     jobs: int
     how: Mapping[str, Any]  # arguments of SessionWorker
 
@@ -122,18 +120,13 @@ class SessionRecipe:
                     used += _keys(part.options)
                     if part.limits.rpm or part.limits.concurrency:
                         limits[kind, name] = part.limits
-        return cls(
-            components.config,
-            components.host,
-            _loaded(components.host),
-            components.overrides,
-            secrets.for_worker(used),
-            limits,
-            session.prefer_retriever,
-            session.detailed,
-            jobs,
-            how,
-        )
+        of_session = {
+            "detailed": session.detailed,
+            "prefer_retriever": session.prefer_retriever,
+            "overrides": components.overrides,
+        }
+        keys, plugins = secrets.for_worker(used), _loaded(components.host)
+        return cls(components.config, components.host, plugins, keys, limits, of_session, jobs, how)
 
     @property
     def max_workers(self) -> int:
@@ -151,13 +144,7 @@ class SessionRecipe:
             )
         secrets.use(self.keys)
         config = Config([self._share_of_limits(number, count), *self.config.layers])
-        async with Session(
-            config,
-            self.host,
-            detailed=self.detailed,
-            prefer_retriever=self.prefer_retriever,
-            overrides=self.overrides,
-        ) as session:
+        async with Session(config, self.host, **self.of_session) as session:
             yield SessionWorker(session, jobs=_share(self.jobs, number, count), **self.how)
 
     def _share_of_limits(self, number: int, count: int) -> Layer:
