@@ -64,11 +64,17 @@ def test_what_a_plugin_writes_to_file_descriptor_1_goes_to_stderr(start: Any, tm
 
 
 def test_a_row_of_a_slow_pipe_is_answered_as_it_comes(start: Any) -> None:
-    process = start()
-    process.stdin.write(b"first\n")
-    process.stdin.flush()
+    read, write = os.pipe()
+    os.set_blocking(read, False)  # as another process that shares the pipe may do
+    process = start(stdin=read)
+    time.sleep(0.5)
+    os.write(write, b"first\nsec")
     assert json.loads(process.stdout.readline())["answer"] == "first"
     assert process.poll() is None
+    os.write(write, b"ond\n")
+    os.close(write)
+    assert json.loads(process.stdout.readline())["answer"] == "second"
+    os.close(read)
 
 
 def test_a_closed_output_ends_the_run_quietly(start: Any, tmp_path: Path) -> None:
