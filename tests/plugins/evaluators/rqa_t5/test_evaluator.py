@@ -16,7 +16,6 @@ from standins.tiny_t5 import write_model
 import rqa_t5
 from robust_qa import MissingError, RqaError
 from robust_qa.kit import install_hint
-from robust_qa.testing import assert_conforms
 from rqa_t5 import T5
 from rqa_t5.engine import Engine
 from rqa_t5.folder import CHECKSUMS, SETTINGS, TOKENIZER, read_settings, settle
@@ -29,10 +28,6 @@ TEXT = "Herman Melville wrote the novel about a white whale."
 @pytest.fixture
 def judge(tiny: Path) -> T5:
     return T5(T5.Options(model=tiny))
-
-
-def test_it_conforms_to_the_contract(judge: T5) -> None:
-    assert_conforms("evaluator", judge)
 
 
 def test_thresholds_come_from_the_model_folder(own: Path, judge: T5) -> None:

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
-from standins.model import ScriptedModel, toolbox_over
+from standins.model import toolbox_over
 
 from robust_qa import Answer, Passage
+from robust_qa.testing import ScriptedModel
 
 QUESTION = "Who wrote Emma?"
 EMMA = Passage("Emma came out in 1815. Jane Austen wrote it.", id="emma", title="Emma", source="emma.txt")

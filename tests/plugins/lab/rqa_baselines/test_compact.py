@@ -1,9 +1,10 @@
 from typing import Any
 
 import pytest
-from standins.model import ScriptedModel
+from standins.model import prompts_of
 
 from robust_qa import Passage
+from robust_qa.testing import ScriptedModel
 from rqa_baselines.compact import CompAct
 
 EIGHT = [Passage(f"Text {n}. By Jane Austen." if n in (3, 7) else f"Text {n}.", id=str(n)) for n in range(8)]
@@ -17,9 +18,9 @@ def step(summary: str, complete: str = "no") -> str:
 async def test_each_segment_is_compressed_with_the_summary_so_far(ask: Any) -> None:
     model = ScriptedModel([step("First."), step("Second."), READING])
     answer = await ask(CompAct, model, EIGHT)
-    assert "Text 4." in model.prompts[0] and "Text 5." not in model.prompts[0]
-    assert "Text 5." in model.prompts[1] and "<document>\nFirst.\n</document>" in model.prompts[1]
-    assert "Second." in model.prompts[2] and "Text 5." not in model.prompts[2]
+    assert "Text 4." in prompts_of(model)[0] and "Text 5." not in prompts_of(model)[0]
+    assert "Text 5." in prompts_of(model)[1] and "<document>\nFirst.\n</document>" in prompts_of(model)[1]
+    assert "Second." in prompts_of(model)[2] and "Text 5." not in prompts_of(model)[2]
     assert answer.details == {"summaries": ["First.", "Second."], "passages_read": 8}
 
 
@@ -63,9 +64,7 @@ async def test_nothing_left_is_answered_all_the_same_as_in_the_paper(ask: Any) -
     [
         ("<<<SUMMARY>>> A.\n**Complete:** Yes.", "A.", 5),
         ("<<SUMMARY>> A. <</SUMMARY>>\nComplete：yes", "A.", 5),
-        ("A.\nB.\nComplete: no", "A.\nB.", 8),
         ("A.", "A.", 8),
-        (step("None of them plays.", "yes"), "None of them plays.", 5),
     ],
 )
 async def test_a_reply_in_no_form_is_the_summary(ask: Any, reply: str, summary: str, read: int) -> None:

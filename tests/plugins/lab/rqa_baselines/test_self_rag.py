@@ -76,20 +76,6 @@ async def test_scores_are_the_papers(run: Run) -> None:
     assert answer.details["wanted"] == pytest.approx(0.75)
 
 
-async def test_the_critique_stands_in_the_details(run: Run) -> None:
-    answer, _ = await run(model)
-    assert answer.details["paths"][0] == {
-        "document": 1,
-        "text": "Jane Austen",
-        "score": pytest.approx(AUSTENS),
-        "probability": pytest.approx(0.5),
-        "relevance": pytest.approx(0.75),
-        "support": pytest.approx(0.75),
-        "utility": pytest.approx(0.875),
-        "marks": ["[Relevant]", "[Fully supported]", "[Utility:5]"],
-    }
-
-
 async def test_weights_can_turn_the_choice(run: Run) -> None:
     sure = continuation(("[Relevant]", 0.0), ("Mary Shelley", 0.0), ("[No support / Contradictory]", 0.0))
     answer, _ = await run(lambda prompt: sure if "Shelley" in prompt else model(prompt))
@@ -115,11 +101,6 @@ async def test_passages_are_retrieved_above_the_threshold_only(run: Run, thresho
 async def test_an_answer_from_memory_cites_nothing(run: Run) -> None:
     answer, server = await run(model, retrieval="never")
     assert (answer.text, answer.citations, len(server.requests)) == ("Mary Shelley", (), 1)
-
-
-async def test_always_retrieving_saves_the_first_call(run: Run) -> None:
-    answer, server = await run(model, retrieval="always")
-    assert (answer.text, answer.details["wanted"], len(server.requests)) == ("Jane Austen", None, 2)
 
 
 async def test_a_model_that_says_nothing_of_retrieval_gets_passages() -> None:
@@ -160,7 +141,7 @@ async def test_a_passage_that_overflows_the_window_is_cut(run: Run) -> None:
     assert answer.text == "Jane Austen"
 
 
-STEERING = ["[Relevant]", "[Utility:5]", "[No support / Contradictory]", "</paragraph>", "[Retrieval]", "</s>"]
+STEERING = ["[Relevant]", "</paragraph>", "</s>"]
 STEERING += ["<|im_end|>", "[INST]", "### Response:"]
 
 

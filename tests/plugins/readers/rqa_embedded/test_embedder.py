@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robust_qa.testing import assert_conforms
 from rqa_embedded import EmbeddedEmbedder, EmbeddedEvaluator
 
 
 @pytest.fixture
 def embedder(folder):
     return EmbeddedEmbedder(EmbeddedEmbedder.Options(model=folder, threads=1))
-
-
-def test_it_conforms(embedder):
-    assert_conforms("embedder", embedder)
 
 
 def test_vectors_have_unit_length_and_the_width_of_the_model(embedder):

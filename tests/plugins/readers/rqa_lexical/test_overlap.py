@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from robust_qa.testing import assert_conforms
 from rqa_lexical import Overlap
 
 QUESTION = "When was the lighthouse at Skerry Point built?"
@@ -32,7 +31,3 @@ def test_thresholds_are_two_of_three_and_one_of_three_words() -> None:
 def test_other_scripts_are_words_too() -> None:
     near, far = Overlap().score("東京の首都", ["東京は日本の首都です", "大阪"])
     assert near > 0 > far
-
-
-def test_it_conforms() -> None:
-    assert_conforms("evaluator", Overlap())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from robust_qa import Passage, Reading
-from robust_qa.testing import assert_conforms
 from rqa_lexical import Lexical
 
 AMUNDSEN = Passage(
@@ -99,7 +98,3 @@ def test_planted_instructions_are_text_like_any_other() -> None:
     assert read("How many men took part in the expedition?", [planted, *PASSAGES]).text == (
         "Nineteen men took part in the expedition."
     )
-
-
-def test_it_conforms() -> None:
-    assert_conforms("reader", Lexical(Lexical.Options()))

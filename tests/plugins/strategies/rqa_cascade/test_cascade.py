@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from robust_qa import Answer, ConfigError, Passage, Question, Reading, Toolbox
-from robust_qa.testing import assert_conforms, toolbox
+from robust_qa.testing import toolbox
 from rqa_cascade import Cascade
 
 
@@ -103,7 +103,3 @@ async def test_a_cascade_without_steps_is_an_error() -> None:
 def test_options_that_do_not_fit_the_steps_are_refused(options: Any, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         Cascade.Options(steps=["a", "b"], **options)
-
-
-def test_it_conforms() -> None:
-    assert_conforms("strategy", Cascade(Cascade.Options(steps=["rag"])))

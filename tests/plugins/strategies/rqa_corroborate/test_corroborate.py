@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from robust_qa import Answer, Passage, Quote, Reading
-from robust_qa.testing import StaticRetriever, ask, assert_conforms
+from robust_qa.testing import StaticRetriever, ask
 from rqa_corroborate import Corroborate
 
 QUESTION = "When was the light built?"
@@ -45,15 +45,6 @@ def answer(*texts: str, reader: Marked | None = None, trust: dict[str, float] | 
     passages = [Passage(text, source=f"{name}.md") for name, text in zip("abcdefgh", texts, strict=False)]
     strategy = Corroborate(Corroborate.Options())
     return ask(strategy, QUESTION, retriever=StaticRetriever(passages), reader=reader or Marked())
-
-
-def test_it_conforms() -> None:
-    assert_conforms("strategy", Corroborate(Corroborate.Options()))
-
-
-def test_one_source_is_as_sure_as_its_reading() -> None:
-    given = answer("The light was built in [1871 .9].", "Herring is smoked.")
-    assert (given.text, given.confidence, given.conflicts) == ("1871", pytest.approx(0.9), ())
 
 
 def test_sources_that_agree_are_surer_together() -> None:
@@ -110,11 +101,6 @@ def test_a_quiet_source_that_says_otherwise_in_the_same_words_is_shown() -> None
     given = answer("The light was built in [1871 .9] of granite.", "The light was built in [1817 .2] of granite.")
     assert [side.text for side in given.conflicts] == ["1871", "1817"]
     assert given.confidence == pytest.approx(0.9 * 0.9 / 1.1)
-
-
-def test_of_two_quiet_sources_that_contradict_each_other_both_are_shown() -> None:
-    given = answer("The light was built in [1871 .3] of granite.", "The light was built in [1817 .2] of granite.")
-    assert given.text is None and [side.text for side in given.conflicts] == ["1871", "1817"]
 
 
 def test_those_who_said_something_else_are_asked_again_in_the_words_of_the_claim() -> None:

@@ -1,4 +1,4 @@
-"""Sixteen small corpora, written after the strategy, read by the packaged reader.
+"""Eight small corpora, written after the strategy, read by the packaged reader.
 
 In each a source is false, older or about another thing.
 """
@@ -28,34 +28,14 @@ CORPORA = {
          "Since the Tern Bridge was opened in 1932, ferries are rare.",
          "In 1932 the town celebrated the opening of the Tern Bridge.", "The Tern Bridge was opened in 1923!!!"),
     ),
-    "fee": Corpus(
-        "How much is the boat licence?", "40 euros", "25 euros",
-        ("The boat licence costs 40 euros a year.", "A boat licence is 40 euros, payable in January.",
-         "The fishing permit costs 25 euros a year."),
-    ),
-    "museum": Corpus(
-        "On which day is the museum closed?", "Tuesday", "Friday",
-        ("The museum is closed on Tuesday.", "The museum opens daily but is closed on Tuesday.",
-         "On Tuesday the museum is closed for cleaning.", "The museum is closed on Friday, says a visitor."),
-    ),
     "tower": Corpus(
         "How tall is the water tower?", "48 metres", "84 metres",
         ("The water tower is 48 metres tall.", "At 48 metres, the water tower is the tallest building in town.",
          "The water tower, 48 metres tall, was listed in 1990.", "The water tower is 84 metres tall."),
     ),
-    "chair": Corpus(
-        "Who chairs the reading club?", "Ines Falk", "Otto Brandt",
-        ("Ines Falk chairs the reading club.", "The reading club is chaired by Ines Falk.",
-         "Otto Brandt chairs the chess club.", "The chess club meets on Mondays with Otto Brandt."),
-    ),
     "two": Corpus(
         "When does the winter market begin?", "28 November", "5 December",
         ("The winter market begins on 28 November.", "The winter market begins on 5 December."),
-    ),
-    "loud": Corpus(
-        "Who wrote the hymn of Velden?", "Clara Moos", "Karl Anders",
-        ("Clara Moos wrote the hymn of Velden.", "The hymn of Velden was written by Clara Moos in 1904.",
-         "Who wrote the hymn of Velden? Karl Anders wrote the hymn of Velden. Karl Anders is the writer of the hymn."),
     ),
     "copies": Corpus(
         "What is the speed limit on Quay Road?", "30", "50",
@@ -72,35 +52,15 @@ CORPORA = {
         "How long is the notice period?", "five weeks", "four years",
         ("The notice period is five weeks.", "A sabbatical is possible after four years.", "Lunch is at noon."),
     ),
-    "place": Corpus(
-        "Where is the archive kept?", "town hall", "old mill",
-        ("The archive is kept in the town hall.", "The archive of the town is kept in the town hall, room 4.",
-         "The library is kept in the old mill."),
-    ),
-    "absent": Corpus(
-        "Who designed the harbour crane?", "", "Lena Vogt",
-        ("Lena Vogt designed the harbour lamp.", "The harbour crane can lift nine tons.",
-         "The crane is painted green."),
-    ),
     "date": Corpus(
         "When is the annual meeting?", "3 May 2024", "10 May 2024",
         ("The annual meeting takes place on 3 May 2024 in the town hall.", "Annual meeting: 2024-05-03, town hall.",
          "See you at the annual meeting on May 3rd, 2024!", "The annual meeting is on 10 May 2024 in the library."),
     ),
-    "head": Corpus(
-        "Who is the head of the lab?", "Anna Berg", "Tomas Lind",
-        ("The head of the lab is Dr. Anna Berg.", "A. Berg heads the lab since 2019.",
-         "Prof. Berg is head of the lab and teaches physics.", "The lab is headed by Tomas Lind."),
-    ),
     "warranty": Corpus(
         "How long is the warranty of the pump?", "two-year", "12 months",
         ("The pump comes with a two-year warranty.", "Pump warranty: 12 months.",
          "Warranty: the pump is covered for 24 months from purchase."),
-    ),
-    "trail": Corpus(
-        "How long is the trail to Mount Corran?", "5 kilometres", "8 km",
-        ("The trail to Mount Corran is 5 km long.", "The Mount Corran trail is 8 km long, and steep.",
-         "Mount Corran's trail measures 5 kilometres and is suitable for children."),
     ),
 }  # fmt: skip
 
@@ -114,7 +74,7 @@ def ask(corpus: Corpus) -> Answer:
     return asyncio.run(answer())
 
 
-@pytest.mark.parametrize("name", sorted(CORPORA.keys() - {"absent"}))  # there it gives the sentence about the lamp
+@pytest.mark.parametrize("name", CORPORA)
 def test_the_false_answer_is_not_asserted(name: str) -> None:
     corpus = CORPORA[name]
     given = ask(corpus)

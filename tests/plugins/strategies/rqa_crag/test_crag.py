@@ -11,7 +11,7 @@ import pytest
 
 from robust_qa import Answer, ConfigError, Passage, Question, RefusedError, Toolbox, UnavailableError
 from robust_qa.kit import cite, fenced
-from robust_qa.testing import ScriptedModel, StaticRetriever, assert_conforms, toolbox
+from robust_qa.testing import ScriptedModel, StaticRetriever, toolbox
 from rqa_crag import Crag
 
 QUESTION = "When was the lighthouse at Skerry Point built?"
@@ -158,10 +158,8 @@ def action(scores: Sequence[float], **options: Any) -> str:
     ("scores", "expected"),
     [
         ([-0.9, 0.6, -1.0], "correct"),
-        ([0.5], "correct"),
         ([0.49, 0.0], "ambiguous"),
         ([-0.5, -1.0], "ambiguous"),
-        ([-0.51, -1.0], "incorrect"),
         ([], "incorrect"),
     ],
 )
@@ -173,11 +171,7 @@ def test_one_good_passage_is_enough_and_all_must_be_bad(scores: list[float], exp
     ("ablation", "actions"),
     [
         ("without-correct", ["ambiguous", "ambiguous", "incorrect"]),
-        ("without-incorrect", ["correct", "ambiguous", "ambiguous"]),
-        ("without-ambiguous", ["correct", "incorrect", "incorrect"]),
         ("only-correct", ["correct"] * 3),
-        ("only-incorrect", ["incorrect"] * 3),
-        ("only-ambiguous", ["ambiguous"] * 3),
     ],
 )
 def test_ablations_send_questions_elsewhere_as_in_tables_2_and_11(ablation: str, actions: list[str]) -> None:
@@ -187,17 +181,10 @@ def test_ablations_send_questions_elsewhere_as_in_tables_2_and_11(ablation: str,
 # -- thresholds
 
 
-@pytest.mark.parametrize(
-    ("name", "pair"), [("popqa", (0.59, -0.99)), ("pubqa", (0.5, -0.91)), ("arc", (0.5, -0.91)), ("bio", (0.95, -0.91))]
-)
+@pytest.mark.parametrize(("name", "pair"), [("popqa", (0.59, -0.99)), ("pubqa", (0.5, -0.91)), ("bio", (0.95, -0.91))])
 def test_the_pairs_are_those_of_appendix_b_3(name: str, pair: tuple[float, float]) -> None:
     details = Asked([GOOD], thresholds=name).answer.details
     assert (details["upper"], details["lower"]) == pair
-
-
-def test_the_thresholds_are_the_papers_for_popqa_where_nobody_says_otherwise() -> None:
-    details = Asked([GOOD]).answer.details
-    assert (details["upper"], details["lower"]) == (0.59, -0.99)
 
 
 def test_the_evaluators_own_come_before_the_papers_and_options_before_both() -> None:
@@ -239,12 +226,6 @@ def test_thresholds_the_wrong_way_round_are_refused() -> None:
 # -- refinement
 
 
-def test_without_refinement_the_passages_are_handed_on_as_they_came() -> None:
-    asked = Asked([BAD, GOOD], refine=False)
-    assert asked.then.given == [BAD, GOOD]
-    assert asked.answer.details["dropped"] == []
-
-
 # -- strips, Section 4.4
 
 LONG = "The first sentence is here now. The second sentence is here too. And a third sentence is here. "
@@ -254,11 +235,6 @@ FOUR = f"{LONG}The fourth sentence is the last one."
 def strips(*passages: Passage | str, mode: str = "excerption") -> list[str]:
     given = [each if isinstance(each, Passage) else Passage(each, id=str(n)) for n, each in enumerate(passages)]
     return [strip["text"] for strip in Asked(given, strips=mode).answer.details["strips"]]
-
-
-def test_a_passage_of_one_or_two_sentences_is_one_strip() -> None:
-    two = "The first sentence is here now. The second sentence is here too."
-    assert strips(two, "Only one sentence stands in here.") == [two, "Only one sentence stands in here."]
 
 
 def test_a_longer_one_is_cut_into_strips_of_three_sentences() -> None:
@@ -280,10 +256,6 @@ def test_a_strip_of_fixed_length_has_fifty_words_and_a_short_tail_joins_the_last
 
 def test_in_scripts_without_spaces_every_character_is_a_word() -> None:
     assert [len(text) for text in strips("東" * 60 + "。", mode="fixed_num")] == [50, 11]
-
-
-def test_selection_takes_whole_passages() -> None:
-    assert strips(f"  {FOUR}\n", mode="selection") == [FOUR]
 
 
 def test_equal_texts_are_one_strip_unless_their_titles_differ() -> None:
@@ -330,11 +302,6 @@ def test_where_something_is_left_out_a_new_paragraph_begins() -> None:
     assert (citation.id, citation.quote) == ("a", "So is the eighth of them, too (good).")
 
 
-def test_strips_side_by_side_are_the_text_as_it_was() -> None:
-    (passage,) = Asked([Passage(FOUR.replace(".", " (good)."))]).then.given or ()
-    assert passage.text == FOUR.replace(".", " (good).")
-
-
 def test_by_score_each_strip_stands_for_itself_the_best_first() -> None:
     asked = Asked([SO_SO, Passage(f"{LONG} It is the fourth of the sentences here (good).", id="a")], order="score")
     assert asked.ids == ["a", "so-so"]
@@ -353,19 +320,12 @@ def queries(question: str, reply: str | None = None) -> list[str]:
     ("question", "keywords"),
     [
         ("What is Henry Feilden's occupation?", "Henry Feilden, occupation"),
-        ("In what city was Billy Carlson born?", "city, Billy Carlson, born"),
         ("Who wrote The Lord of the Rings?", "wrote, The Lord of the Rings"),
         ('Who sang "Bohemian Rhapsody" first?', "sang, Bohemian Rhapsody, first"),
-        ("when was the lighthouse built", "lighthouse built"),
-        ("Who is the father of J. R. R. Tolkien?", "father, J. R. R. Tolkien"),
         ("東京の首都はどこですか？", "東京の首都はどこですか"),
         ("What’s the capital of Côte d'Ivoire?", "capital, Côte, d'Ivoire"),
-        ("Who didn't sign Poland's treaty?", "sign, Poland, treaty"),
-        ("What is C++?", "C++"),
         ("What happens at -40 °C?", "happens, -40 °C"),
         ("Who won the 10,000 m race, Ann or Bob?", "10,000 m race, Ann, Bob"),
-        ("Who won World War 2 in 1945?", "won, World War 2, 1945"),
-        ("Who is it?", "Who is it"),
         (
             "Which tall lighthouse near Skerry Point was finished by Ada Quill before the great storm came in 1871?",
             "Skerry Point, Ada Quill, 1871",
@@ -379,18 +339,13 @@ def test_rules_take_names_and_what_is_asked_about_them(question: str, keywords: 
 @pytest.mark.parametrize(
     ("reply", "keywords"),
     [
-        ("Henry Feilden, occupation", "Henry Feilden, occupation"),
         ("<think>Perhaps a map, a chart</think>Henry Feilden, occupation", "Henry Feilden, occupation"),
         ('- keywords: "Henry Feilden"; occupation.', "Henry Feilden, occupation"),
-        ("Here is the query:\n\nHenry Feilden, occupation", "Henry Feilden, occupation"),
-        ("检索词如下：\nQuery：Henry Feilden，occupation", "Henry Feilden, occupation"),
         ("a, b, a, c, d", "a, b, c"),
-        ("1. Henry Feilden\n2. occupation\n\nHe was a general.", "Henry Feilden, occupation"),
         ('{"keywords": ["Henry Feilden", "occupation"]}', "Henry Feilden, occupation"),
         ("10,000 Maniacs, formation year", "10,000 Maniacs, formation year"),
         ("\x1b[31mred\x07, b", "31mred, b"),
         ("I don't know.", "lighthouse, Skerry Point, built"),
-        (" , ; \n . ", "lighthouse, Skerry Point, built"),
     ],
 )
 def test_a_reply_gives_at_most_three_keywords_and_without_any_the_rules_do(reply: str, keywords: str) -> None:
@@ -405,10 +360,6 @@ def test_a_huge_question_takes_no_time(text: str) -> None:
 
 
 # -- search
-
-
-def test_without_selection_whole_pages_are_handed_on() -> None:
-    assert Asked([BAD], search=[PAGE], lower=-0.5, select=False).then.given == [PAGE]
 
 
 def test_a_model_rewrites_the_question_where_there_is_one() -> None:
@@ -543,17 +494,6 @@ def test_the_answer_tells_action_scores_dropped_and_searched() -> None:
 # -- as a corrector
 
 
-def corrected(passages: Sequence[Passage], **options: Any) -> list[Passage]:
-    tools = toolbox(Question(QUESTION, passages=tuple(passages)), evaluator=Judge())
-    return asyncio.run(Crag(Crag.Options(**options)).correct(QUESTION, tools))
-
-
-def test_it_corrects_passages_for_retriever_expressions() -> None:
-    assert [passage.id for passage in corrected([BAD, GOOD])] == ["good"]
-    assert corrected([BAD], lower=-0.5) == []
-    assert [passage.id for passage in corrected([BAD], lower=-0.5, without_search="doubtful")] == ["bad"]
-
-
 def test_in_an_expression_it_is_given_what_stands_in_its_parentheses() -> None:
     wiki = StaticRetriever([BAD, GOOD, SO_SO])
     tools = toolbox(QUESTION, evaluator=Judge(), names={"wiki": wiki, "crag": Crag(Crag.Options())})
@@ -562,16 +502,3 @@ def test_in_an_expression_it_is_given_what_stands_in_its_parentheses() -> None:
 
 
 # -- anything goes
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"strips": "selection", "order": "score", "without_search": "doubtful"},
-        {"search": "web@5", "ablation": "only-incorrect"},
-    ],
-    ids=str,
-)
-def test_it_conforms(options: dict[str, Any]) -> None:
-    assert_conforms("strategy", Crag(Crag.Options(**options)))

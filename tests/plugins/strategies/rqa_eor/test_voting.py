@@ -79,21 +79,15 @@ FIVE = (0.2, 0.4, 0.6, 0.8, 0, 0, 0, 0, 0, 0)  # the first answer's, and no othe
     [
         # (0.9 + 0.8) / 2, (0.9 + 0.1) / 2, (0.8 + 0.1) / 2; of two answers, the one similarity there is
         ("mean", 0.8, THREE, [0.85, 0.5, 0.45]),
-        ("mean", 0.8, (0.3,), [0.3, 0.3]),
         ("max", 0.8, THREE, [0.9, 0.9, 0.8]),
         # of three, k = ceil(3 / 2) - 1 = 1; of two, 0 and so 1; of five, k = 2: (0.8 + 0.6) / 2
-        ("top", 0.8, THREE, [0.9, 0.9, 0.8]),
         ("top", 0.8, (0.3,), [0.3, 0.3]),
         ("top", 0.8, FIVE, [0.7, 0.1, 0.2, 0.3, 0.4]),
         # from 0.8 on, the first has two equivalent answers, and the others one each
         ("plurality", 0.8, THREE, [0.85, 0, 0]),
         ("plurality", 0.85, THREE, [0.9, 0.9, 0]),
-        ("plurality", 0.8, (0.3,), [0, 0]),
-        ("plurality", 0.8, (0.9,), [0.9, 0.9]),
         # of three, k = 1 other is needed, of five k = 2, which none has
         ("majority", 0.85, THREE, [0.9, 0.9, 0]),
-        ("majority", 0.8, (0.3,), [0, 0]),
-        ("majority", 0.8, (0.9,), [0.9, 0.9]),
         ("majority", 0.8, FIVE, [0, 0, 0, 0, 0]),
     ],
 )
@@ -134,11 +128,6 @@ def test_ties_go_to_the_higher_weight_and_then_to_the_earlier(weights: list[floa
     assert vote("abc", ["em"], weights=weights).text == winner
 
 
-def test_threshold_is_relative_to_the_sum_of_the_lambdas() -> None:
-    # With lambda 0.3, S = 0.27 for s = 0.9, and equivalent from 0.8 * 0.3 = 0.24 on.
-    assert scores(0.9, pooling="majority", lambdas=[0.3]) == pytest.approx([0.27, 0.27], abs=1e-6)
-
-
 # -- the similarities
 
 
@@ -148,15 +137,9 @@ def test_threshold_is_relative_to_the_sum_of_the_lambdas() -> None:
         ("Paris", "Paris, France", 1),
         ("in 1815, or so", "1815", 1),
         ("18", "1815", 0),  # no whole word
-        ("art", "Bart", 0),
         ("Jane Austen", "Austen, Jane", 0),
         ("1.5 million", "15 million", 0),
-        ("-15", "15", 0),
         ("-15 °C", "minus 15 °C", 1),
-        ("2-1", "21", 0),
-        ("$1.50", "$150", 0),
-        ("1914–18", "1914-18", 1),
-        ("10,000", "10000", 1),
     ],
 )
 def test_em_is_containment_of_whole_words_either_way(one: str, other: str, alike: int) -> None:
@@ -168,7 +151,6 @@ def test_em_is_containment_of_whole_words_either_way(one: str, other: str, alike
     [
         ("Jane Austen", "Miss Jane Austen wrote it", 4 / 7),  # 2 * 2 / (2 + 5)
         ("new new york", "New York City", 4 / 6),  # each word counts as often as it is there
-        ("Austen", "Dickens", 0),
         ("3.5%", "35%", 0),
     ],
 )
@@ -204,10 +186,6 @@ def test_bertscore_matches_each_token_with_the_most_similar_one() -> None:
     found = similarity("bertscore", ["a b", "c", "a"], evaluator=Tokeniser())
     assert found[np.triu_indices(3, 1)] == pytest.approx([math.sqrt(0.5), 2 / 3, math.sqrt(0.5)])
     assert found.diagonal().tolist() == [1, 1, 1] and (found == found.T).all()
-
-
-def test_bertscore_ignores_start_and_end_tokens() -> None:
-    assert similarity("bertscore", ["[CLS] a", "[CLS] b"], evaluator=Tokeniser())[0, 1] == 0
 
 
 def test_bertscore_with_idf_weighs_tokens_by_how_few_answers_have_them() -> None:

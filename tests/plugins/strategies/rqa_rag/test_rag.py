@@ -1,10 +1,7 @@
-from pathlib import Path
+from standins.model import toolbox_over
 
-import pytest
-from standins.model import ScriptedModel, toolbox_over
-
-from robust_qa import Answer, ConfigError, Passage, Reading
-from robust_qa.testing import assert_conforms
+from robust_qa import Answer, Passage, Reading
+from robust_qa.testing import ScriptedModel
 from rqa_rag import Rag
 
 EMMA = Passage("Emma is a novel. Jane Austen wrote it. It came out in 1815.", id="emma", title="Emma", source="e.txt")
@@ -65,27 +62,9 @@ async def test_what_others_of_the_passages_tell_is_a_conflict() -> None:
     ]
 
 
-async def test_without_passages_it_abstains_and_reads_nothing() -> None:
-    model = ScriptedModel([])
-    given = await answer(model, [])
-    assert given.abstained
-    assert given.reason == "No passage was found for the question."
-    assert not model.calls
-
-
 async def test_passages_without_the_answer_make_it_abstain() -> None:
     given = await answer(PointingReader(Reading(None)), [SEA])
     assert given == Answer(None, reason="Not sure of an answer.")
-
-
-def test_a_replacement_with_a_field_the_prompt_lacks_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("{passages} {oracle}")
-    with pytest.raises(ConfigError, match="oracle"):
-        Rag(Rag.Options(prompts={"read": tmp_path / "mine.txt"}))
-
-
-def test_it_conforms() -> None:
-    assert_conforms("strategy", Rag(Rag.Options()))
 
 
 async def test_without_passages_it_abstains_unless_it_always_has_to_answer() -> None:

@@ -42,10 +42,6 @@ async def gate(passages: list[Passage], *, then: Any, reader: Any = None, names:
     return await Sufficient(Sufficient.Options(**options)).answer(QUESTION, tools)
 
 
-def test_it_conforms() -> None:
-    assert_conforms("strategy", Sufficient(Sufficient.Options()))
-
-
 @pytest.mark.parametrize(
     ("passage", "confidence", "text", "expected"),
     [
