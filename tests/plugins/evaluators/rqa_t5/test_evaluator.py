@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,11 @@ import msgspec
 import pytest
 from standins.tiny_t5 import write_model
 
-import rqa_t5
 from robust_qa import MissingError, RqaError
 from robust_qa.kit import install_hint
 from rqa_t5 import T5
 from rqa_t5.engine import Engine
-from rqa_t5.folder import CHECKSUMS, SETTINGS, TOKENIZER, read_settings, settle
+from rqa_t5.folder import CHECKSUMS, SETTINGS, read_settings, settle
 from rqa_t5.pairs import Pairing
 
 QUESTION = "Who wrote Moby-Dick?"
@@ -37,12 +34,6 @@ def test_thresholds_come_from_the_model_folder(own: Path, judge: T5) -> None:
     assert (calibrated.upper, calibrated.lower) == (0.4, -0.6)
 
 
-def test_scores_differ_by_text_and_question(judge: T5) -> None:
-    one, other = judge.score(QUESTION, [TEXT, "moles live under the ground"])
-    assert one != other
-    assert judge.score("the capital of France", [TEXT]) != [one]
-
-
 def test_batched_scores_equal_single_scores(judge: T5) -> None:
     requests = [(f"{QUESTION} {n}", [f"{TEXT} {'and moles ' * (n * m)}" for m in range(n % 4)]) for n in range(40)]
     together = judge.score_many(requests)
@@ -50,14 +41,7 @@ def test_batched_scores_equal_single_scores(judge: T5) -> None:
         assert scores == pytest.approx(judge.score(question, texts), abs=1e-4)
 
 
-def test_the_number_of_workers_changes_no_score(tiny: Path, judge: T5) -> None:
-    texts = [TEXT * n for n in range(1, 12)]
-    assert T5(T5.Options(model=tiny, threads=3)).score(QUESTION, texts) == pytest.approx(
-        judge.score(QUESTION, texts), abs=1e-4
-    )
-
-
-@pytest.mark.parametrize("text", ["", " \n\t"])
+@pytest.mark.parametrize("text", [" \n\t"])
 def test_an_empty_text_scores_minus_one(judge: T5, text: str) -> None:
     assert judge.score(QUESTION, [text, TEXT])[0] == -1
     assert judge.score(QUESTION, [TEXT, text]) == [judge.score(QUESTION, [TEXT])[0], -1]
@@ -93,24 +77,14 @@ def test_template_after_a_cut_text_is_kept(engine: Engine) -> None:
     assert "".join(found).endswith("▁Relevant:</s>")
 
 
-def test_long_texts_are_not_tokenised_completely(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenized: list[str] = []
-    ids = engine.pairing._ids
-    monkeypatch.setattr(engine.pairing, "_ids", lambda text: [tokenized.append(text), ids(text)][1])
-    engine.pairing.pair(QUESTION, "moles live under the ground " * 2000)
-    assert max(map(len, tokenized)) < 20 * engine.settings.length
-
-
-@pytest.mark.parametrize(
-    "text", ["moles live under the ground " * 2000, "法国的首都是巴黎" * 2000 + " moles" * 2000, "x " + "moles" * 9000]
-)
+@pytest.mark.parametrize("text", ["moles live under the ground " * 2000, "法国的首都是巴黎" * 2000 + " moles" * 2000])
 def test_cutting_before_tokenising_changes_no_input(engine: Engine, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = pieces(engine, QUESTION, text)
     monkeypatch.setattr("rqa_t5.pairs._CHARACTERS_PER_TOKEN", len(text))
     assert found == pieces(engine, QUESTION, text)
 
 
-@pytest.mark.parametrize("after", ["{question}", "Question: {question} Relevant:"])
+@pytest.mark.parametrize("after", ["Question: {question} Relevant:"])
 def test_question_after_a_cut_text_stays_complete(engine: Engine, tiny: Path, after: str) -> None:
     settings = msgspec.structs.replace(engine.settings, template="{passage} " + after)
     pairing = Pairing.of(tiny, settings)
@@ -135,18 +109,6 @@ def test_a_text_cannot_write_special_tokens(engine: Engine) -> None:
     assert "<pad>" not in found
 
 
-def test_braces_in_a_question_are_text(engine: Engine) -> None:
-    assert pieces(engine, "{passage}", "Paris").count("▁Paris") <= 1
-
-
-def test_ten_passages_keep_every_worker_busy(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Engine(tiny, threads=2)
-    sizes: list[int] = []
-    monkeypatch.setattr(engine, "_logits", lambda pairs: sizes.append(len(pairs)) or [0.0] * len(pairs))
-    engine.score([(QUESTION, TEXT + " moles" * n) for n in range(10)])
-    assert sizes == [5, 5]
-
-
 # -- folders
 
 
@@ -168,23 +130,8 @@ def damage_settings(folder: Path) -> None:
     (folder / SETTINGS).write_text('{"shape": "crystal ball"}')
 
 
-def damage_threshold(folder: Path) -> None:
-    (folder / SETTINGS).write_text('{"shape": "label", "upper": 7}')
-
-
-def damage_checksums(folder: Path) -> None:
-    (folder / CHECKSUMS).write_bytes(b"\xff\xfe")
-
-
 def damage_list_of_checksums(folder: Path) -> None:
     (folder / CHECKSUMS).write_text("{}")
-
-
-def damage_tokenizer_and_its_checksum(folder: Path) -> None:
-    (folder / TOKENIZER).write_text("{}")
-    sums = json.loads((folder / CHECKSUMS).read_text())
-    del sums[TOKENIZER]
-    (folder / CHECKSUMS).write_text(json.dumps(sums))
 
 
 def damage_shape(folder: Path) -> None:
@@ -198,8 +145,8 @@ def damage_shape(folder: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        damage_nothing_left, damage_cut_short, damage_one_byte, damage_settings, damage_threshold, damage_checksums,
-        damage_list_of_checksums, damage_tokenizer_and_its_checksum, damage_shape,
+        damage_nothing_left, damage_cut_short, damage_one_byte, damage_settings,
+        damage_list_of_checksums, damage_shape,
     ],
 )  # fmt: skip
 def test_damaged_folder_is_an_error_with_a_hint(own: Path, damage: Callable[[Path], None]) -> None:
@@ -242,13 +189,3 @@ def test_closed_evaluator_is_an_error(judge: T5) -> None:
     judge.close()
     with pytest.raises(RqaError, match="is closed"):
         judge.score(QUESTION, [TEXT])
-
-
-def test_constructor_does_not_load_the_engine(tiny: Path) -> None:
-    program = (
-        f"import sys; sys.path[:0] = {sys.path!r}; from pathlib import Path; from rqa_t5 import T5; "
-        f"T5(T5.Options(model=Path({str(tiny)!r}))).fingerprint(); print('ctranslate2' in sys.modules)"
-    )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "False"
-    assert rqa_t5.__doc__

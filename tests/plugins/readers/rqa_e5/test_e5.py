@@ -6,7 +6,6 @@ import pytest
 
 from robust_qa import MissingError
 from robust_qa.testing import assert_conforms, embedder_handle
-from rqa_bm25 import Hybrid
 from rqa_e5 import E5
 
 installed = pytest.mark.skipif(
@@ -52,16 +51,6 @@ def test_a_text_has_the_vector_of_the_original_model(embedder: E5) -> None:
     [vector] = embedder.embed(["query: Who signs the lease?"])
     # Computed from the unpacked weights in 32 bits, by numpy.
     assert vector[:6] == pytest.approx([0.0529, -0.0404, -0.0865, -0.0540, 0.0040, -0.0264], abs=0.006)
-
-
-@installed
-async def test_hybrid_searches_with_it(embedder: E5, tmp_path: Path) -> None:
-    (tmp_path / "lease.txt").write_text(LEASE)
-    (tmp_path / "bread.txt").write_text(BREAD)
-    hybrid = Hybrid(Hybrid.Options(index=tmp_path / "index", mode="dense"), embedder=embedder_handle(embedder))
-    await hybrid.index([tmp_path / "lease.txt", tmp_path / "bread.txt"])  # type: ignore[misc]
-    [best, _] = await hybrid.retrieve("Qui signe le bail ?", 2)
-    assert best.text == LEASE
 
 
 @installed

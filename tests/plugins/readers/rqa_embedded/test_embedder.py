@@ -26,10 +26,6 @@ def test_a_cosine_is_the_score_of_the_evaluator_in_mode_dense(embedder, folder):
     assert dense.score("ada was born in london", ["the river"]) == pytest.approx([one @ other], abs=1e-3)
 
 
-def test_it_has_the_fingerprint_of_the_reader(embedder):
-    assert embedder.fingerprint() and embedder.cached is False
-
-
 def test_the_packaged_model_puts_texts_of_one_topic_together():
     packaged = EmbeddedEmbedder(EmbeddedEmbedder.Options(threads=1))
     ferry, boat, soup = packaged.embed(

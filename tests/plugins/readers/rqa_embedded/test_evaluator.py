@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robust_qa import Passage
-from robust_qa.kit import with_title
-from rqa_embedded import EmbeddedEvaluator, windows
+from rqa_embedded import EmbeddedEvaluator
 
 TEXTS = ["ada was born in london", "the river", "", "   ", "of paris . " * 300, "東京は日本の首都である。"]
 
@@ -35,13 +33,6 @@ def test_empty_text_scores_minus_1(evaluator):
     assert evaluator.score("who", ["", " \n", "london"])[:2] == [-1.0, -1.0]
 
 
-def test_equal_texts_have_cosine_1(folder):
-    dense = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, mode="dense", threads=1))
-    scores = dense.score("ada was born in london", ["the river", "ada was born in london"])
-    assert scores[1] == pytest.approx(1.0, abs=1e-3)
-    assert scores[0] < scores[1]
-
-
 def test_tokens_have_vectors_of_unit_length(folder):
     judge = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, threads=1))
     short, long = judge.token_vectors(["ada", "the river in london"])
@@ -61,27 +52,3 @@ def test_tokens_have_vectors_of_unit_length(folder):
 def test_abbreviations_and_names_do_not_lower_the_score(question, text):
     evaluator = EmbeddedEvaluator(EmbeddedEvaluator.Options())
     assert evaluator.score(question, [text])[0] > evaluator.upper
-
-
-@pytest.mark.parametrize(
-    ("text", "title", "rest"),
-    [
-        (
-            with_title("Ada (mathematician)", "Born in London: in 1815."),
-            "Ada (mathematician)",
-            "Born in London: in 1815.",
-        ),
-        (with_title("", "She was born at 12:30."), "", "She was born at 12:30."),
-        ("Ada: ", "", "Ada: "),
-        (": in 1815", "", ": in 1815"),
-        ("She was born\nin London: in 1815", "", "She was born\nin London: in 1815"),
-        (f"{'long ' * 40}: short", "", f"{'long ' * 40}: short"),
-    ],
-)
-def test_title_is_split_from_the_text(folder, monkeypatch, text, title, rest):
-    evaluator = EmbeddedEvaluator(EmbeddedEvaluator.Options(model=folder, threads=1))
-    asked = []
-    cut = windows.cut
-    monkeypatch.setattr(windows, "cut", lambda *args: asked.append(args[-1]) or cut(*args))
-    evaluator.score("Where was Ada born?", [text])
-    assert asked == [[Passage(rest, title=title)]]

@@ -22,11 +22,8 @@ QUESTIONS = (
 )
 HOSTILE = {
     "names": "Aaa " * 50_000,
-    "digits": "1," * 100_000,
     "one word": "a" * 500_000,
-    "abbreviations": "Dr. " * 50_000,
     "NULs": "\0" * 100_000 + "director Bob",
-    "lone surrogates": "\ud800 director " * 5_000,
     "characters that grow in lower case": "İ" * 50_000 + " director Bob Smith.",
 }
 

@@ -50,10 +50,6 @@ def test_a_file_is_fetched_by_its_name(hub):
     assert path.read_bytes() == contents(Q8)
 
 
-def test_a_file_is_fetched_by_its_quantisation(hub):
-    assert fetch(f"{REPO}:q8_0", hub).name == Q8
-
-
 def test_without_a_file_the_usual_quantisation_is_chosen(hub):
     assert fetch(REPO, hub).name == Q4
 
@@ -68,19 +64,6 @@ def test_all_parts_of_a_split_model_are_fetched(hub):
     path = fetch(REPO, hub)
     assert path.name == PARTS[0]
     assert [path.with_name(name).read_bytes() for name in PARTS] == [contents(name) for name in PARTS]
-
-
-def test_a_complete_file_is_not_downloaded_again(hub):
-    fetch(REPO, hub)
-    fetch(REPO, hub)
-    assert len(hub.downloads()) == 1
-
-
-def test_a_broken_connection_is_resumed(hub):
-    hub.repos[REPO][Q4] = large = contents(Q4, 3 * CHUNK)
-    hub.cut_after = [2 * CHUNK]
-    assert fetch(REPO, hub).read_bytes() == large
-    assert ranges(hub) == [None, f"bytes={2 * CHUNK}-"]
 
 
 def test_a_failed_pull_is_resumed(hub):
@@ -111,12 +94,6 @@ def test_a_gated_repository_names_the_licence_and_the_token(hub):
     with pytest.raises(RefusedError) as refusal:
         fetch(REPO, hub)
     assert "HF_TOKEN" in refusal.value.hint
-
-
-def test_a_hub_that_fails_is_unavailable(hub):
-    hub.status = 503
-    with pytest.raises(UnavailableError, match="returned status 503 for tiny/Model-GGUF"):
-        fetch(REPO, hub)
 
 
 def test_a_file_name_that_leaves_the_repository_is_refused(hub):

@@ -31,13 +31,6 @@ def pulled(name: str) -> Path:
     return put(library.folder() / name)
 
 
-def test_a_path_is_used_unchanged(home):
-    file = put(home / "dir" / "model.gguf")
-    assert {library.find(name) for name in ("dir/model.gguf", "./dir/model.gguf", "~/dir/model.gguf", str(file))} == {
-        file
-    }
-
-
 def test_a_pulled_model_is_found_by_every_name_that_pulls_it():
     entry = library.CATALOGUE[SHORT]
     file = pulled(f"{entry.repo}/{entry.file}")
@@ -64,7 +57,7 @@ def test_a_model_that_was_not_pulled_names_the_command_that_does(name):
     assert missing.value.hint == f"Run `rqa models pull {name}`."
 
 
-@pytest.mark.parametrize("name", ["none.gguf", "./none", "~/none", "/none", "dir/none.gguf"])
+@pytest.mark.parametrize("name", ["none.gguf", "~/none"])
 def test_a_missing_path_is_reported_in_full(name):
     with pytest.raises(MissingError, match=str(Path(name).expanduser().absolute())):
         library.find(name)
@@ -76,7 +69,7 @@ def test_a_similar_name_is_suggested():
     assert SHORT in unknown.value.hint
 
 
-@pytest.mark.parametrize("name", ["", "word", "../x:y", "a/b/c", "a/b:", "o/../r"])
+@pytest.mark.parametrize("name", ["word", "../x:y"])
 def test_an_invalid_name_is_a_usage_error(name):
     with pytest.raises(ConfigError, match="neither"):
         library.parse(name)

@@ -83,7 +83,7 @@ async def test_a_reply_comes_with_its_usage(reader):
     assert 1 <= reply.usage.completion_tokens <= 24
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 async def test_a_reply_under_a_schema_satisfies_it(reader, seed):
     decoding = Decoding(temperature=1.0, seed=seed, max_tokens=400, schema=SCHEMA)
     found = json.loads((await ask(reader, "Who?", decoding)).text)
@@ -142,10 +142,6 @@ async def test_a_prompt_that_overflows_the_window_is_refused_before_it_is_comput
     assert evaluated(reader) == 0
 
 
-def test_the_window_is_at_most_what_the_model_was_trained_for(open_reader):
-    assert [open_reader(n_ctx=n).window for n in (0, 256, 100_000)] == [2048, 256, 2048]
-
-
 async def test_calls_from_many_tasks_are_served_one_at_a_time_and_not_mixed_up(open_reader):
     texts = [f"Question number {n}?" for n in range(12)]
     alone, together = open_reader(), open_reader()
@@ -187,13 +183,7 @@ async def test_closing_stops_a_generation_and_later_calls_say_so(reader):
 # -- models that cannot be used
 
 
-def test_a_model_that_is_not_there_names_the_command_that_fetches_one(open_reader, tmp_path):
-    with pytest.raises(MissingError) as missing:
-        open_reader(tmp_path / "none.gguf")
-    assert "rqa models pull" in missing.value.hint
-
-
-@pytest.mark.parametrize("start", [b"", b"GG", b"<!DOCTYPE html>", b"version https://git-lfs.github.com/spec/v1"])
+@pytest.mark.parametrize("start", [b"", b"<!DOCTYPE html>"])
 def test_a_file_that_is_not_gguf_is_refused(open_reader, tmp_path, start):
     path = tmp_path / "page.gguf"
     path.write_bytes(start)
@@ -201,7 +191,7 @@ def test_a_file_that_is_not_gguf_is_refused(open_reader, tmp_path, start):
         open_reader(path)
 
 
-@pytest.mark.parametrize("size", [8, 24, 100, 3_000, 20_000, 500_000])
+@pytest.mark.parametrize("size", [8, 3_000, 500_000])
 def test_a_truncated_model_is_refused_when_it_is_loaded(open_reader, tiny, tmp_path, size):
     path = tmp_path / "cut.gguf"
     path.write_bytes(tiny.read_bytes()[:size])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from standins.openai import continuation, error, serve, unsupported
 
-from robust_qa import ContextError, Decoding, RefusedError, ReplyError, Token, UnavailableError
+from robust_qa import Decoding, RefusedError, ReplyError, Token, UnavailableError
 
 GREEDY = Decoding(max_tokens=5)
 PARIS = (("[Relevant]", -0.5, {"[Relevant]": -0.5, "[Irrelevant]": -1.5}), (" Paris", -0.25, {" Paris": -0.25}))
@@ -95,17 +95,10 @@ async def test_an_endpoint_without_completions_says_so(connect):
     assert "/completions, which not every endpoint has" in raised.value.hint
 
 
-async def test_a_text_that_overflows_the_window_is_a_context_error(connect):
-    with serve(lambda request, n: error(400, "This model's maximum context length is 8 tokens.")) as server:
-        reader = connect(server.url)
-        with pytest.raises(ContextError):
-            await reader.continue_text("a", GREEDY, 1)
-
-
 @pytest.mark.parametrize(
     "choices",
-    [[], [{}], [{"text": None}], [{"text": "a", "logprobs": {"tokens": ["a"], "token_logprobs": [None]}}]],
-    ids=["none", "empty", "no text", "no probability"],
+    [[], [{"text": "a", "logprobs": {"tokens": ["a"], "token_logprobs": [None]}}]],
+    ids=["none", "no probability"],
 )
 async def test_an_invalid_completion_is_a_reply_error(connect, choices):
     with serve(lambda request, n: {"object": "text_completion", "choices": choices}) as server:

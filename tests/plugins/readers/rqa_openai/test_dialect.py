@@ -63,8 +63,6 @@ async def test_strict_mode_gets_no_lengths_of_texts(connect):
     "schema",
     [
         {**SCHEMA, "required": []},
-        {**SCHEMA, "additionalProperties": True},
-        {"type": "array", "items": {"type": "object", "properties": {"a": {}}, "required": ["a"]}},
         {"anyOf": [SCHEMA, {"type": "object"}]},
     ],
 )
@@ -104,11 +102,9 @@ async def test_a_rejected_json_object_falls_back_to_plain_text_for_the_session(c
             "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
         ),
         error(400, "Invalid value", param="response_format.type", code="invalid_value"),
-        error(400, "This response_format type is unavailable now"),
         error(400, "Invalid schema for response_format 'reply': In context=(), 'maxItems' is not permitted."),
         error(404, "No endpoints found that support structured outputs with this schema"),
         Fault(422, {"detail": [{"type": "literal_error", "loc": ["body", "response_format", "type"]}]}),
-        Fault(400, {"error": "'response_format.type' must be 'text'"}),
         Fault(400, {"error": {"message": "failed to parse grammar", "type": "invalid_request_error"}}),
         error(400, "response_format value as json_schema is enabled only for api versions 2024-08-01 and later"),
     ],
@@ -123,7 +119,6 @@ async def test_providers_word_the_refusal_differently(connect, refused):
     "refused",
     [
         Fault(400, b'[{"error": {"code": 400, "message": "The schema produces too many states for serving."}}]'),
-        Fault(400, b'[{"error": {"code": 400, "message": "Request contains an invalid argument."}}]'),
         error(422, "Unprocessable."),
     ],
 )
@@ -133,16 +128,6 @@ async def test_a_request_that_works_without_the_schema_was_rejected_because_of_i
         for _ in range(2):
             await reader.generate(ASKED, WITH_SCHEMA)
     assert formats_sent(server) == ["json_schema", "json_object", "json_object"]
-
-
-LITERAL = "1 validation error: {'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}"
-
-
-@pytest.mark.parametrize("status", [402, 409, 500])
-async def test_a_rejected_field_is_left_out_whatever_the_status(connect, status):
-    with serve(taking("json_object", refused=error(status, LITERAL))) as server:
-        await connect(server.url).generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server) == ["json_schema", "json_object"]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +158,6 @@ TOO_LONG = (
     "refused",
     [
         error(400, TOO_LONG, param="messages", code="context_length_exceeded"),
-        error(400, TOO_LONG, type="invalid_request_error"),
         error(400, "Too many tokens, with the json_schema not supported.", code="context_length_exceeded"),
     ],
 )
@@ -221,11 +205,8 @@ async def test_max_tokens_is_renamed_if_the_model_rejects_it(connect):
             ),
         ),
         ("temperature", error(400, "`temperature` is deprecated for this model.")),
-        ("temperature", error(400, "invalid temperature: only 1 is allowed for this model")),
-        ("temperature", error(400, "`temperature` may only be set to 1 when thinking is enabled.")),
         ("temperature", Fault(422, {"error": "Input validation error: `temperature` must be strictly positive"})),
         ("seed", Fault(422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "no"}]})),
-        ("stop", unsupported("stop")),
         ("stop", Fault(400, {"errors": [{"message": "Unsupported parameter: 'stop'", "code": 7}]})),
     ],
 )
@@ -274,9 +255,7 @@ PASSAGE = "The temperature of the bay is unknown; max_tokens, seed and stop are 
     "body",
     [
         {"detail": [{"type": "string_too_long", "loc": ["body", "messages", 0], "msg": "Too long", "input": PASSAGE}]},
-        {"object": "error", "message": {"detail": [{"type": "x", "loc": ["body"], "msg": "x", "input": PASSAGE}]}},
         {"object": "error", "message": f"[{{'type': 'value_error', 'loc': ('body',), 'input': '{PASSAGE}'}}]"},
-        {"reason": PASSAGE},
         {"detail": [PASSAGE]},
     ],
 )
@@ -303,15 +282,6 @@ async def test_a_500_that_comes_only_with_a_schema_gets_one_try_without(connect)
             assert (await reader.generate(ASKED, WITH_SCHEMA)).text == "{}"
     assert formats_sent(server) == ["json_schema", "none", "none"]
     assert not reader.structured
-
-
-async def test_a_server_that_is_down_is_tried_once_without_the_schema(connect):
-    with serve(taking(refused=BROKEN)) as server:
-        reader = connect(server.url)
-        for _ in range(3):
-            with pytest.raises(UnavailableError):
-                await reader.generate(ASKED, WITH_SCHEMA)
-    assert formats_sent(server) == ["json_schema", "none", "json_schema", "json_schema"]
 
 
 @pytest.mark.parametrize(("status", "earlier"), [(500, "{}"), (503, error(429))])
@@ -357,9 +327,7 @@ def roles_sent(server):
         ),
         error(500, "Jinja Exception: System role not supported", type="server_error"),
         error(400, "Conversation roles must alternate user/assistant/user/assistant/..."),
-        error(400, "Only user and assistant roles are supported!"),
         error(400, "Developer instruction is not enabled for models/gemma-3-27b-it"),
-        error(400, "Only user, assistant and tool roles are supported, got system."),
         Fault(200, 'data: {"error": "jinja: unexpected system message"}\n\n', {"Content-Type": "text/event-stream"}),
     ],
 )

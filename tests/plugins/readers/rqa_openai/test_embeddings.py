@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from standins.openai import error, rate_limited, serve, unsupported
+from standins.openai import error, serve
 
-from robust_qa import ContextError, Key, RefusedError, ReplyError, UnavailableError, Url
+from robust_qa import Key, RefusedError, ReplyError, Url
 from robust_qa.testing import check
 from rqa_openai.embeddings import Embeddings
 
@@ -81,42 +81,14 @@ async def test_the_key_is_sent(connect: Connect) -> None:
     assert "secret" not in refused.message and refused.general
 
 
-async def test_a_rejected_format_is_left_out_for_the_session(connect: Connect) -> None:
-    def strict(request: dict[str, Any], number: int) -> Any:
-        return unsupported("encoding_format") if "encoding_format" in request else lengths(request, number)
-
-    with serve(strict) as server:
-        embedder = connect(server.url)
-        for _ in range(2):
-            assert await embedder.embed(["a"]) == [[1, 20, 1]]
-    assert server.count == 2 + 1
-
-
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
         (embeddings([1.0]), "1 embeddings for 2 texts"),
         ({"data": [{"index": 0, "embedding": [1.0]}] * 2}, "2 embeddings for 2 texts, or with wrong indexes"),
         ({"data": [{"index": 0, "embedding": "AACAPw=="}]}, "not a list of embeddings"),
-        ({"object": "list"}, "not a list of embeddings"),
     ],
 )
 async def test_an_invalid_reply_is_an_error(connect: Connect, reply: dict[str, Any], problem: str) -> None:
     with serve(lambda request, n: reply) as server:
         assert problem in (await failure(connect(server.url), ["a", "b"], ReplyError)).message
-
-
-async def test_refusals_become_the_errors_of_the_reader(connect: Connect) -> None:
-    replies = [
-        error(400, "This model's maximum context length is 512 tokens."),
-        error(404, "no such page"),
-        rate_limited("7"),
-    ]
-    with serve(lambda request, n: replies[n]) as server:
-        embedder = connect(server.url)
-        overflow = await failure(embedder, ["a"], ContextError)
-        missing = await failure(embedder, ["a"], RefusedError)
-        limited = await failure(embedder, ["a"], UnavailableError)
-    assert "shorter passages" in overflow.hint
-    assert "/embeddings, which not every endpoint has" in missing.hint
-    assert limited.retry_after == 7

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-
 import pytest
 from standins.openai import MALFORMED, Fault, completion, serve
 
@@ -37,24 +35,24 @@ async def test_a_reply_has_text_usage_and_finish(replied):
     assert await replied("Paris.") == Completion("Paris.", Usage(1, 7, 3), "stop")
 
 
-@pytest.mark.parametrize("finish", ["length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens"])
+@pytest.mark.parametrize("finish", ["length", "MAX_TOKENS"])
 async def test_a_reply_cut_at_a_bound_says_so(replied, finish):
     assert await replied(completion("Par", finish=finish)) == Completion("Par", Usage(1, 7, 3), "length")
 
 
-@pytest.mark.parametrize("finish", ["stop", "STOP", "eos_token", "end_turn", "stop_sequence", "COMPLETE", "", None])
+@pytest.mark.parametrize("finish", ["stop", "STOP", "end_turn", "", None])
 async def test_a_reply_that_ends_by_itself_is_whole(replied, finish):
     assert (await replied(completion("Paris.", finish=finish))).finish == "stop"
 
 
-@pytest.mark.parametrize("finish", ["abort", "insufficient_system_resource", "cancelled"])
+@pytest.mark.parametrize("finish", ["abort"])
 async def test_a_reply_that_ends_in_any_other_way_broke_off(replied, finish):
     with pytest.raises(UnavailableError, match=f"broke off its reply: {finish}") as raised:
         await replied(completion("Par", finish=finish))
     assert raised.value.usage == Usage(1, 7, 3)
 
 
-@pytest.mark.parametrize("usage", [None, {}, [], {"prompt_tokens": None, "completion_tokens": "3"}])
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": None, "completion_tokens": "3"}])
 async def test_missing_usage_counts_one_call(replied, usage):
     assert (await replied({**completion("Paris."), "usage": usage})).usage == Usage(calls=1)
 
@@ -64,7 +62,6 @@ async def test_missing_usage_counts_one_call(replied, usage):
     [
         ({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 910}, Usage(1, 100, 810)),
         ({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 90}, Usage(1, 100, 10)),
-        ({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": None}, Usage(1, 100, 10)),
         ({"completion_tokens": 10, "total_tokens": 110}, Usage(1, 0, 10)),
     ],
 )
@@ -72,7 +69,7 @@ async def test_reasoning_tokens_counted_only_in_the_total_count(replied, usage, 
     assert (await replied({**completion("Paris."), "usage": usage})).usage == counted
 
 
-@pytest.mark.parametrize("said", [None, "", " \n", [], [{"type": "text", "text": ""}]])
+@pytest.mark.parametrize("said", [None, " \n", [{"type": "text", "text": ""}]])
 async def test_an_empty_reply_is_not_retried_because_the_prompt_may_be_too_long(replied, said):
     with pytest.raises(CutError, match="returned an empty reply") as raised:
         await replied(completion(said))
@@ -113,17 +110,13 @@ PROSE = "The lamp was lit every evening at dusk, and the keeper wrote down the w
     ("prompt", "finish", "usage", "told"),
     [
         (PROSE * 125, "stop", (2048, 10), "read only 2,048 tokens of the prompt; set `window`"),
-        (PROSE * 125, "stop", (1026, 10), "read only 1,026 tokens"),
         (PROSE * 125, "stop", (2500, 10), None),
-        (PROSE * 125, "stop", (0, 10), None),
         ("这座灯塔的看守人每天晚上点亮灯火。" * 500, "stop", (2048, 10), "read only 2,048 tokens"),
         ("这座灯塔的看守人每天晚上点亮灯火。" * 500, "stop", (5500, 10), None),
         ("word " + "-" * 50_000, "stop", (2048, 10), None),
         (PROSE * 20, "stop", (7, 10), None),
         (PROSE, "length", (4090, 6), "ended after 6 of 1024 tokens"),
         (PROSE, "length", (4090, 1024), None),
-        (PROSE, "length", (4090, 1020), None),
-        (PROSE, "length", (4090, 0), None),
     ],
 )
 async def test_token_counts_that_suggest_a_full_window_cause_a_warning(connect, prompt, finish, usage, told):
@@ -161,10 +154,7 @@ async def test_content_in_parts_is_joined(replied):
     ("said", "text"),
     [
         ("<think>\nHm.\n</think>\n\nParis.", "Paris."),
-        ("\n<think></think>Paris.", "Paris."),
         ("<think>Hm.</think>Paris <think>not</think> London.", "Paris <think>not</think> London."),
-        ("Paris. <think>Hm.</think>", "Paris. <think>Hm.</think>"),
-        ("Hm.</think>Paris.", "Paris."),
         ("<think>Hm.", ""),
     ],
 )
@@ -172,7 +162,7 @@ async def test_reasoning_is_removed_only_from_the_start(replied, said, text):
     assert (await replied(said)).text == text
 
 
-@pytest.mark.parametrize("said", [None, "", "<think>Hm. Let me"])
+@pytest.mark.parametrize("said", ["", "<think>Hm. Let me"])
 async def test_a_reply_cut_during_reasoning_is_empty(replied, said):
     reply = completion(said, finish="length", reasoning_content="Hm. Let me")
     assert await replied(reply) == Completion("", Usage(1, 7, 3), "length")
@@ -182,29 +172,16 @@ async def test_a_reply_cut_during_reasoning_is_empty(replied, said):
     "reply",
     [
         MALFORMED,
-        Fault(body=b""),
         Fault(body=b'{"choices": [{"message": {"content": "\\ud800"}}]}'),
         Fault(body=b"[" * 100_000),
-        Fault(body=b'{"error": ' + b"[" * 100_000),
         {},
-        {"choices": None},
         {"choices": []},
-        {"choices": [{}]},
         {"choices": [{"message": {"content": 7}}]},
     ],
 )
 async def test_an_invalid_completion_is_a_reply_error(replied, reply):
     with pytest.raises(ReplyError, match="'qwen' at http://127"):
         await replied(reply)
-
-
-async def test_the_error_for_a_page_shows_its_start_harmlessly(replied):
-    with pytest.raises(RefusedError) as raised:
-        await replied(Fault(body="<html>\x1b[31m\n\nLog \u202ein" + "!" * 5000))
-    assert "<html>[31m Log in!!!" in raised.value.message
-    assert raised.value.message.isprintable()
-    assert len(raised.value.message) < 500
-    assert "base_url" in raised.value.hint
 
 
 async def test_a_refusal_by_the_model_is_quoted_and_not_retried(replied):
@@ -214,8 +191,7 @@ async def test_a_refusal_by_the_model_is_quoted_and_not_retried(replied):
     assert raised.value.hint
 
 
-@pytest.mark.parametrize("text", [None, "", "Par"])
-@pytest.mark.parametrize("finish", ["content_filter", "content_filter: RECITATION", "SAFETY", "refusal"])
+@pytest.mark.parametrize(("text", "finish"), [(None, "content_filter: RECITATION"), ("Par", "SAFETY"), ("", "refusal")])
 async def test_a_filtered_reply_is_refused(replied, text, finish):
     with pytest.raises(RefusedError, match=r"'qwen' at http://127.*content filter") as raised:
         await replied(completion(text, finish=finish))
@@ -228,13 +204,6 @@ async def test_an_error_inside_a_success_is_an_error(replied):
         await replied({"error": {"code": 502, "message": "Provider went away"}})
 
 
-async def test_a_reply_that_is_too_long_when_decompressed_is_an_error(replied):
-    body = gzip.compress(bytes(64 << 20), 1)
-    with pytest.raises(ReplyError, match="more than 16 MiB"):
-        await replied(Fault(body=body, headers={"Content-Encoding": "gzip"}))
-
-
-@pytest.mark.parametrize("said", [None, ""])
 @pytest.mark.parametrize(
     ("message", "advice"),
     [
@@ -242,8 +211,8 @@ async def test_a_reply_that_is_too_long_when_decompressed_is_an_error(replied):
         ({"reasoning": "It is in France."}, "turn reasoning off"),
     ],
 )
-async def test_a_reply_with_only_reasoning_is_not_retried(replied, said, message, advice):
+async def test_a_reply_with_only_reasoning_is_not_retried(replied, message, advice):
     with pytest.raises(CutError, match="returned reasoning but no answer") as raised:
-        await replied(completion(said, **message))
+        await replied(completion(None, **message))
     assert not raised.value.retryable
     assert advice in raised.value.hint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from standins.openai import Fault, completion, error, serve, streamed
+from standins.openai import Fault, completion, serve, streamed
 
 from robust_qa import Completion, CutError, Decoding, Message, RefusedError, ReplyError, UnavailableError, Usage
 
@@ -41,22 +41,6 @@ async def test_a_stream_may_arrive_in_any_parts(stream, pause):
 async def test_an_endpoint_that_does_not_stream_replies_as_usual(stream):
     reply, pieces, _ = await stream(completion("Paris."))
     assert (reply.text, pieces) == ("Paris.", [])
-
-
-async def test_an_endpoint_may_stream_unasked(connect):
-    with serve(lambda request, n: streamed("Par", "is")) as server:
-        reply = await connect(server.url).generate(ASKED, Decoding())
-    assert (reply.text, "stream" in server.requests[0].body) == ("Paris", False)
-
-
-async def test_a_field_that_the_endpoint_rejects_is_left_out(stream):
-    def script(request, number):
-        if "stream_options" in request:
-            return error(400, "Unrecognized request argument supplied: stream_options")
-        return streamed("Paris.")
-
-    reply, _, requests = await stream(script)
-    assert reply.text == "Paris." and len(requests) == 2
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from robust_qa import IndexReport
-from robust_qa.main import cli
 from rqa_bm25 import Hybrid
 from rqa_bm25.vectors import Vectors
 from rqa_embedded.engine import Engine
@@ -154,17 +151,6 @@ def test_the_fingerprint_changes_with_the_vectors(docs: Path, hybrid: Callable[.
 def test_the_index_of_bm25_works_without_vectors(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
     index(hybrid(mode="bm25"), docs)
     assert ask(hybrid(), "panda", 1) == [PANDA]
-
-
-def test_the_command_line_uses_it_by_default(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RQA_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.chdir(tmp_path)
-    run = CliRunner()
-    indexed = run.invoke(cli, ["index", str(docs)], catch_exceptions=False)
-    assert "hybrid: 3 passages" in indexed.stderr
-    asked = run.invoke(cli, ["ask", "--json", "How long does a panda eat?"], catch_exceptions=False)
-    answer = json.loads(asked.stdout)
-    assert [step["component"] for step in answer["trace"] if step["kind"] == "retrieve"] == ["retriever.hybrid"]
 
 
 def test_words_alone_rank_for_a_question_in_a_language_that_the_embedder_does_not_know(tmp_path, hybrid):

@@ -67,29 +67,6 @@ def test_unreadable_files_are_skipped_with_a_reason(rqa, docs, unreadable):
         assert "\x1b" not in ended.err
 
 
-def test_unreadable_files_do_not_prevent_an_answer(rqa, docs, unreadable):
-    ended = rqa("ask", "--docs", docs, "-s", "rag", "--reader", "lexical", "When did the harbour open?")
-    assert (ended.code, "1884" in ended.out) == (0, True)
-    assert {line for line in unreadable if line not in ended.err} == set()
-
-
-def test_the_size_limit_removes_and_restores_a_file(docs, bm25):
-    (docs / "a.txt").write_text("panda " * 200_000)
-    assert counts(bm25().index([docs])) == (1, 0, 0, 0)
-    assert counts(bm25(file_megabytes=1).index([docs])) == (0, 0, 1, 0)
-    assert counts(bm25(file_megabytes=2).index([docs])) == (1, 0, 0, 0)
-
-
-def test_removing_the_last_file_is_a_success(rqa, docs):
-    (docs / "a.txt").write_text("panda")
-    assert rqa("index", docs).code == 0
-    (docs / "a.txt").unlink()
-    (docs / "a.png").write_bytes(b"\0")
-    ended = rqa("index", docs)
-    assert ended.code == 0 and "1 removed" in ended.err
-    assert rqa("index", docs).code == 2
-
-
 def test_a_new_index_is_private_and_a_readable_one_is_reported(rqa, docs, tmp_path):
     (docs / "a.txt").write_text("panda")
     (tmp_path / "open").mkdir()
@@ -116,18 +93,6 @@ def test_folders_are_read_recursively_without_hidden_and_binary_files(docs, bm25
     retriever = bm25()
     assert counts(retriever.index([docs])) == (5, 0, 0, 0)
     assert sources(retriever) == {"a.txt", "b.MD", "README", "notes.todo", "panda.c"}
-
-
-def test_files_of_other_kinds_are_reported_but_not_hidden_ones(docs, bm25):
-    (docs / "a.txt").write_text("panda")
-    for name in ("core", "plan.png", "sub/plan.PNG", "sub/2.png", "no. 5\nb.txt is a file", ".hidden.jpeg"):
-        (docs / name).parent.mkdir(parents=True, exist_ok=True)
-        (docs / name).write_bytes(b"panda\0")
-    for _ in range(2):
-        skipped = dict(bm25().index([docs]).skipped)
-        names = ["core", "no. 5\nb.txt is a file", "plan.png", "sub/2.png", "sub/plan.PNG"]
-        assert sorted(skipped) == [str(docs / name) for name in names]
-        assert set(skipped.values()) == {"it is neither text nor a supported format"}
 
 
 def test_a_file_named_that_cannot_be_read_is_reported(docs, bm25):
@@ -238,35 +203,6 @@ def test_a_file_with_several_names_is_read_once(docs, bm25, tmp_path, monkeypatc
     assert sources(retriever) == set()
 
 
-def test_a_file_is_read_by_the_link_that_has_a_known_suffix(docs, bm25, tmp_path):
-    (docs / "blob").write_text("# Zoo\n\nThe *panda* eats.")
-    (docs / "a.md").symlink_to("blob")
-    (tmp_path / "link").symlink_to(docs)
-    retriever = bm25()
-    retriever.index([tmp_path / "link"])
-    assert counts(retriever.index([docs / "a.md"])) == (0, 0, 0, 1)
-    assert [passage.text for passage in retriever.retrieve("panda", 10)] == ["The panda eats."]
-
-
-def test_an_index_inside_the_folder_is_not_read(docs, bm25, tmp_path):
-    (docs / "a.txt").write_text("panda")
-    bm25().index([tmp_path])
-    (tmp_path / "index" / "note.txt").write_text("panda")
-    assert counts(bm25().index([tmp_path])) == (0, 0, 0, 1)
-
-
-def test_a_file_name_that_is_not_utf8_is_read(docs, bm25):
-    path = os.fsencode(docs) + b"/caf\xe9.txt"
-    try:
-        Path(os.fsdecode(path)).write_text("panda")
-    except OSError:
-        pytest.skip("this file system takes UTF-8 names only")
-    retriever = bm25()
-    retriever.index([docs])
-    assert sources(retriever) == {"caf\\udce9.txt"}
-    assert counts(retriever.index([docs])) == (0, 0, 0, 1)
-
-
 def test_rows_of_passage_length_stay_whole_and_longer_ones_are_cut(docs, bm25):
     short = "panda " * 120
     long = " ".join(f"The panda of zoo {n} eats." for n in range(50))
@@ -281,8 +217,6 @@ def test_rows_of_passage_length_stay_whole_and_longer_ones_are_cut(docs, bm25):
     [
         ("coast.md", "# Lights\n\n", "## {}\n\n"),
         ("coast.md", "", "## {}\n\n"),
-        ("coast.md", "---\ntitle: Lights\n---\n", "# {}\n\n"),
-        ("coast.rst", "Lights\n======\n\n", "{}\n-----------------\n\n"),
         ("coast.html", "<title>Lights</title>", "<h2>{}</h2>"),
     ],
 )
@@ -328,21 +262,6 @@ def test_a_folder_of_real_formats_is_found_by_its_structure(docs, bm25):
     assert found["vendor limit"][1].startswith("Kind: Vendor; Limit: 5,000\n\nThe rest")
 
 
-def test_a_compressed_file_counts_by_its_text_against_the_limit(docs, bm25):
-    (docs / "a.txt.gz").write_bytes(gzip.compress(b"panda " * 200_000))
-    ((path, why),) = bm25(file_megabytes=1).index([docs]).skipped
-    assert (path, why) == (str(docs / "a.txt.gz"), "it has more than 1 MB when decompressed")
-    assert counts(bm25(file_megabytes=2).index([docs])) == (1, 0, 0, 0)
-
-
-def test_progress_counts_files_and_passages(docs, bm25):
-    for n in range(3):
-        (docs / f"{n}.txt").write_text("panda")
-    told = []
-    bm25().index([docs], lambda *state: told.append(state))
-    assert told == [(1, 3, 1), (2, 3, 2), (3, 3, 3)]
-
-
 # -- what is read again
 
 
@@ -378,7 +297,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(docs, bm25):
     assert counts(bm25().index([docs])) == (0, 1, 0, 0)
 
 
-@pytest.mark.parametrize("options", [{"words": 50}, {"overlap": 1}])
+@pytest.mark.parametrize("options", [{"words": 50}])
 def test_new_options_for_cutting_cause_files_to_be_read_again(docs, bm25, options):
     (docs / "a.txt").write_text("The panda eats. " * 100)
     bm25().index([docs])
@@ -398,25 +317,7 @@ def test_nothing_is_committed_when_nothing_changed(docs, bm25):
     assert retriever.fingerprint() != before
 
 
-def test_a_commit_is_seen_by_readers_that_are_already_open(docs, bm25):
-    (docs / "a.txt").write_text("panda one")
-    bm25().index([docs])
-    reader = bm25()
-    assert sources(reader) == {"a.txt"}
-    (docs / "b.txt").write_text("panda two")
-    bm25().index([docs])
-    assert sources(reader) == {"a.txt", "b.txt"}
-
-
 # -- what stays and what leaves
-
-
-def test_folders_can_be_indexed_one_after_the_other(docs, bm25):
-    for name in ("a", "b"):
-        (docs / name).mkdir()
-        (docs / name / f"{name}.txt").write_text(f"panda {name}")
-        bm25().index([docs / name])
-    assert sources(bm25()) == {"a.txt", "b.txt"}
 
 
 def test_deleted_files_are_removed_only_under_the_given_paths(docs, bm25):
@@ -426,17 +327,6 @@ def test_deleted_files_are_removed_only_under_the_given_paths(docs, bm25):
     bm25().index([docs])
     (docs / "a" / "a.txt").unlink()
     (docs / "b" / "b.txt").unlink()
-    assert counts(bm25().index([docs / "a"])) == (0, 0, 1, 0)
-    assert sources(bm25()) == {"b.txt"}
-
-
-def test_a_deleted_folder_is_removed_when_it_is_named(docs, bm25):
-    (docs / "a").mkdir()
-    (docs / "a" / "a.txt").write_text("panda one")
-    (docs / "b.txt").write_text("panda two")
-    bm25().index([docs])
-    (docs / "a" / "a.txt").unlink()
-    (docs / "a").rmdir()
     assert counts(bm25().index([docs / "a"])) == (0, 0, 1, 0)
     assert sources(bm25()) == {"b.txt"}
 
@@ -637,13 +527,6 @@ def test_a_foreign_folder_is_not_changed(docs, bm25, tmp_path):
     with pytest.raises(ConfigError, match="not an index"):
         bm25().index([docs])
     assert [entry.name for entry in (tmp_path / "index").iterdir()] == ["letter.txt"]
-
-
-def test_a_folder_that_cannot_be_created_is_an_error(docs, bm25, tmp_path):
-    (docs / "a.txt").write_text("panda")
-    (tmp_path / "index").write_text("a file")
-    with pytest.raises(Exception, match="index"):
-        bm25().index([docs])
 
 
 def test_an_index_keeps_its_language(docs, bm25):

