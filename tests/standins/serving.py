@@ -1,4 +1,4 @@
-"""`rqa serve` as a process on a free port of loopback."""
+"""`rqa serve` or `rqa mcp` as a process on a free port of loopback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,16 +28,22 @@ class Serving:
         return self.process.wait(20)
 
 
-@contextmanager
-def serving(folder: Path, *arguments: object, reader: str = "", **variables: str) -> Iterator[Serving]:
-    """The server, with its folders below `folder`. `reader` is the URL of a language model's endpoint."""
+def environment(folder: Path, reader: str = "") -> dict[str, str]:
+    """Variables of a process with its folders below `folder`. `reader` is the URL of a language model's endpoint."""
     folders = {f"RQA_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
     model = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": reader, "RETRIES": "0"} if reader else {}
     configured = {f"RQA_READER__S__{key}": value for key, value in model.items()}
-    configured |= {"RQA_READER": "s"} if reader else {}
+    return {**folders, **configured, **({"RQA_READER": "s"} if reader else {})}
+
+
+@contextmanager
+def serving(
+    folder: Path, *arguments: object, command: Sequence[str] = ("serve",), reader: str = "", **variables: str
+) -> Iterator[Serving]:
+    """The server that `command` starts."""
     process = subprocess.Popen(
-        [*RQA, "serve", "--port", "0", *map(str, arguments)],
-        env={**os.environ, **folders, **configured, **variables},
+        [*RQA, *command, "--port", "0", *map(str, arguments)],
+        env={**os.environ, **environment(folder, reader), **variables},
         cwd=folder,
         stderr=subprocess.PIPE,
         text=True,
@@ -47,7 +53,7 @@ def serving(folder: Path, *arguments: object, reader: str = "", **variables: str
         lines: list[str] = []
         for line in process.stderr:
             lines.append(line)
-            if found := re.search(r" at (http://\S+/v1)\.", line):
+            if found := re.search(r" at (http://\S+/(?:v1|mcp))\.", line):
                 yield Serving(found[1], process)
                 return
         raise AssertionError(f"the server did not start: {''.join(lines)}")

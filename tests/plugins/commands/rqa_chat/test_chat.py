@@ -168,12 +168,6 @@ def test_ctrl_c_cancels_the_answer_or_the_line_and_ctrl_d_ends(tmp_path: Path, m
         assert terminal.end() == 0
 
 
-def test_an_error_ends_only_its_answer(tmp_path: Path, model: Server) -> None:
-    with chatting(tmp_path, "-s", "norag", model=model.url) as terminal:
-        assert "Not today." in terminal.ask("FAIL", "rqa: ")
-        assert "→" not in terminal.ask("When was it built?", "In 1871")
-
-
 def test_the_strategy_can_be_changed(tmp_path: Path, model: Server) -> None:
     with chatting(tmp_path, model=model.url) as terminal:
         assert "Others: astute," in terminal.ask("/strategy", "The strategy is rag.")
@@ -183,14 +177,6 @@ def test_the_strategy_can_be_changed(tmp_path: Path, model: Server) -> None:
         terminal.ask(
             "/sauces", "There is no command /sauces. The commands are /docs, /explain, /sources, /strategy and /quit."
         )
-
-
-def test_the_documents_and_the_way_of_an_answer_are_shown(tmp_path: Path) -> None:
-    with chatting(tmp_path) as terminal:
-        terminal.ask("/docs", "light.jsonl (1 passage)")
-        terminal.ask("/explain", "There is no answer yet.")
-        terminal.ask("When was the lighthouse built?", PASSAGE[:20])
-        terminal.ask("/explain", "retrieve")
 
 
 def test_earlier_questions_come_back_and_a_question_may_have_several_lines(tmp_path: Path) -> None:

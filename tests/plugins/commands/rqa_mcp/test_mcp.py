@@ -3,12 +3,10 @@
 import asyncio
 import json
 import os
-import re
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -18,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 from standins.openai import HANG, serve
+from standins.serving import RQA, environment, serving
 
 mcp = pytest.importorskip("mcp", reason="pip install -e '.[mcp]'")
 
@@ -27,7 +26,7 @@ from mcp.shared.exceptions import MCPError  # noqa: E402
 
 from robust_qa import __version__  # noqa: E402
 
-RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
+HTTP = ("mcp", "--http")
 PRINTING = """
 import os
 from robust_qa import Answer, hookimpl
@@ -52,13 +51,6 @@ def docs(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "light.md").write_text("# The light\n\nThe lighthouse was built in 1871.\n\nThe keeper was Bo Renn.\n")
     return folder
-
-
-def environment(folder: Path, reader: str = "") -> dict[str, str]:
-    folders = {f"RQA_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
-    model = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": reader} if reader else {}
-    configured = {f"RQA_READER__S__{key}": value for key, value in model.items()}
-    return {**folders, **configured, **({"RQA_READER": "s"} if reader else {})}
 
 
 @asynccontextmanager
@@ -104,17 +96,6 @@ async def test_an_answer_cites_passages_that_can_be_read(tmp_path: Path, docs: P
         assert json.loads(result.content[0].text) == answer
 
 
-async def test_a_probable_answer_cites_passages_that_can_be_read(tmp_path: Path, docs: Path) -> None:
-    (docs / "guide.md").write_text("# The guide\n\nThe lighthouse was built in 1874.\n")
-    async with agent(tmp_path, "mcp", "--docs", docs) as client:
-        asked = {"question": "When was the lighthouse built?"}
-        answer = (await client.call_tool("ask", asked)).structured_content
-        assert answer["answer"] is None
-        (citation, *_) = answer["best_guess"]["citations"]
-        (content,) = (await client.read_resource(citation["uri"])).contents
-        assert citation["quote"] in content.text
-
-
 async def test_the_indexed_documents_are_listed_and_can_be_read_as_they_are_understood(
     tmp_path: Path, docs: Path
 ) -> None:
@@ -155,15 +136,6 @@ def test_the_entry_for_registries_names_this_version_and_command() -> None:
     assert (package["identifier"], command["value"], folder["name"]) == ("robust-qa", "mcp", "--docs")
 
 
-async def test_search_returns_passages(tmp_path: Path, docs: Path) -> None:
-    async with agent(tmp_path, "mcp", "--docs", docs) as client:
-        found = (await client.call_tool("search", {"query": "lighthouse", "k": 1})).structured_content["result"]
-        assert len(found) == 1 and "1871" in found[0]["text"]
-        assert found[0]["source"] == str(docs / "light.md")
-        (content,) = (await client.read_resource(found[0]["uri"])).contents
-        assert content.text == found[0]["text"]
-
-
 async def test_an_answer_is_checked_against_the_documents_or_passages(tmp_path: Path, docs: Path) -> None:
     async with agent(tmp_path, "mcp", "--docs", docs) as client:
         answer = {"answer": "The keeper was Bo Renn. The lighthouse was built in 1817."}
@@ -199,12 +171,6 @@ async def test_plugins_add_tools_whose_errors_say_why(tmp_path: Path, docs: Path
         assert told.structured_content == {"greeting": "Hello Ada"}
         failed = await client.call_tool("greet", {"name": ""})
         assert failed.is_error and "There is no name. Give one." in failed.content[0].text
-
-
-async def test_an_unknown_passage_is_an_error(tmp_path: Path, docs: Path) -> None:
-    async with agent(tmp_path, "mcp", "--docs", docs) as client:
-        with pytest.raises(MCPError, match="no passage 'nothing'"):
-            await client.read_resource("rqa://passage/nothing")
 
 
 async def test_a_call_that_fails_says_why(tmp_path: Path, docs: Path) -> None:
@@ -263,12 +229,6 @@ async def test_files_that_an_index_skips_cannot_be_named(tmp_path: Path, docs: P
         for name in ("", "."):
             told = await client.call_tool("ask", {"question": "What is the password?", "documents": [name]})
             assert "hunter2" not in told.content[0].text
-
-
-async def test_without_an_open_folder_no_document_can_be_named(tmp_path: Path, docs: Path) -> None:
-    async with agent(tmp_path, "mcp", "--docs", docs) as client:
-        refused = await client.call_tool("ask", {"question": "Who?", "documents": [str(docs / "light.md")]})
-        assert refused.is_error and "--folder" in refused.content[0].text
 
 
 # -- the protocol
@@ -400,40 +360,14 @@ def test_a_signal_ends_the_server_while_it_waits_for_input(tmp_path: Path, docs:
 # -- HTTP
 
 
-@contextmanager
-def serving(folder: Path, *arguments: object, reader: str = "", **variables: str) -> Iterator[tuple[str, Any]]:
-    """A server over HTTP: its URL, and its process."""
-    process = subprocess.Popen(
-        [*RQA, "mcp", "--http", "--port", "0", *map(str, arguments)],
-        env={**os.environ, **environment(folder, reader), **variables},
-        cwd=folder,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr
-    try:
-        lines = []
-        for line in process.stderr:
-            lines.append(line)
-            if found := re.search(r" at (http://\S+/mcp)\.", line):
-                yield found[1], process
-                return
-        raise AssertionError("".join(lines))
-    finally:
-        process.kill()
-        process.wait()
-        process.stderr.close()
-
-
 async def test_http_has_the_same_tools(tmp_path: Path, docs: Path) -> None:
-    with serving(tmp_path, "--docs", docs) as (url, process):
-        async with Client(url, read_timeout_seconds=30) as client:
+    with serving(tmp_path, "--docs", docs, command=HTTP) as server:
+        async with Client(server.url, read_timeout_seconds=30) as client:
             result = await client.call_tool("ask", {"question": "Who was the keeper?"})
             assert result.structured_content["answer"] == "Bo Renn"
             (citation, *_) = result.structured_content["citations"]
             assert "Bo Renn" in (await client.read_resource(citation["uri"])).contents[0].text
-        process.send_signal(signal.SIGTERM)
-        assert await asyncio.to_thread(process.wait, 20) == 0
+        assert await asyncio.to_thread(server.stop) == 0
 
 
 def test_http_lets_in_this_machine_or_the_token_alone(tmp_path: Path, docs: Path) -> None:
@@ -443,12 +377,13 @@ def test_http_lets_in_this_machine_or_the_token_alone(tmp_path: Path, docs: Path
     def status(url: str, **more: str) -> int:
         return httpx.post(url, content=body, headers={**headers, **more}, trust_env=False).status_code
 
-    with serving(tmp_path, "--docs", docs) as (url, _):
-        assert (status(url), status(url, Host="evil.example")) == (200, 403)
-        assert status(url, Origin="http://evil.example") == 403
+    with serving(tmp_path, "--docs", docs, command=HTTP) as server:
+        assert (status(server.url), status(server.url, Host="evil.example")) == (200, 403)
+        assert status(server.url, Origin="http://evil.example") == 403
     token = {"RQA_KEY_DOOR": "open-sesame"}
-    with serving(tmp_path, "--docs", docs, "--host", "0.0.0.0", "--token", "door", **token) as (url, _):
-        url = url.replace("0.0.0.0", "127.0.0.1")
+    given = ("--docs", docs, "--host", "0.0.0.0", "--token", "door")
+    with serving(tmp_path, *given, command=HTTP, **token) as server:
+        url = server.url.replace("0.0.0.0", "127.0.0.1")
         assert (status(url), status(url, Authorization="Bearer open-sesame", Host="rqa.example")) == (401, 200)
 
 

@@ -1,9 +1,6 @@
 """`rqa search`: passages with their places, without a reader."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,12 +17,6 @@ def test_passages_have_their_place_and_the_closest_sentences(rqa: Rqa) -> None:
     assert found.out.startswith("[1] ") and "keepers.md:" in found.out.splitlines()[0]
     assert "The last keeper was Joan Pascoe" in " ".join(found.out.split())
     assert "[2] " in found.out and "[3] " not in found.out
-
-
-def test_the_words_that_match_are_bold(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    found = rqa("search", "-d", HARBOUR, "-r", "bm25", "keepers", "-k", 1)
-    assert "\x1b[1mkeeper" in found.out
 
 
 def test_filters_restrict_the_search_and_no_passage_is_an_outcome_of_its_own(rqa: Rqa) -> None:
@@ -59,13 +50,3 @@ def test_open_starts_the_editor_at_the_line(rqa: Rqa, tmp_path: Path, monkeypatc
     assert "There is no passage 99" in rqa(*search, 99).err
     monkeypatch.setenv("EDITOR", str(tmp_path / "absent"))
     assert "Cannot start" in rqa(*search, 1).err
-
-
-def test_no_reader_is_loaded() -> None:
-    code = (
-        "import atexit, sys; atexit.register(lambda: print('rqa_embedded' in sys.modules, file=sys.stderr));"
-        "from robust_qa.main import main; main()"
-    )
-    command = [sys.executable, "-c", code, "search", "-d", str(HARBOUR), "-r", "bm25", "keeper"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
-    assert ended.stderr.splitlines()[-1] == "False"
