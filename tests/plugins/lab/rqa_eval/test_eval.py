@@ -61,17 +61,12 @@ KEEPER = "Who was the keeper of the north light?"
 @pytest.mark.parametrize(
     ("name", "content", "column"),
     [
-        ("a.csv", f"question,answer\n{KEEPER},Ada Voss\n", "answer"),
         ("a.csv", f"question;answer\n{KEEPER};Ada Voss\n", "answer"),
         ("a.csv", f"question,ground_truth\n{KEEPER},Eva | Ada Voss\n", "ground_truth"),
-        ("a.csv", f"question,reference\n{KEEPER},Ada Voss\n", "reference"),
         ("a.csv", f"Prompt,Expected Answer\n{KEEPER},Ada Voss\n", "Expected Answer"),
-        ("a.csv", f"query,expected\n{KEEPER},Ada Voss\n", "expected"),
         ("a.csv", f"query,__expected\n{KEEPER},contains: Ada Voss\n", None),
         ("a.jsonl", json.dumps({"question": KEEPER, "Ground-Truths": ["Ada Voss"]}), "Ground-Truths"),
-        ("a.jsonl", json.dumps({"question": KEEPER, "golden_answers": ["Ada Voss"]}), "golden_answers"),
         ("a.jsonl", json.dumps({"question": KEEPER, "answer": {"value": "Ada Voss", "aliases": ["Eva"]}}), "answer"),
-        ("a.jsonl", json.dumps({"question": KEEPER, "answers": "Ada Voss"}), None),
     ],
 )
 def test_gold_answers_have_the_names_of_other_tools(
@@ -99,16 +94,6 @@ def test_pandas_output_is_scored(rqa: Any, question_set: Any) -> None:
     (asked,) = lines("questions.jsonl")
     assert asked["fields"] == {"popularity": None, "note": "\ufffd"}
     assert [sorted(passage) for passage in asked["passages"]] == [["text"], ["text"]]  # and no score
-
-
-def test_costs_use_the_configured_prices(evaluate: Any) -> None:
-    evaluate("-s", "rag")
-    assert figures("cost") == {"rag": pytest.approx((7 * 2.0 + 3 * 4.0) / 1e6)}
-
-
-def test_a_note_gives_the_quality_of_the_passages(evaluate: Any) -> None:
-    out = " ".join(evaluate("-s", "norag").out.split())
-    assert "75.0 % of the questions with gold answers have a passage with one. On average 50.0 % of the" in out
 
 
 def test_the_table_shows_the_chosen_metrics_or_those_that_most_people_read(evaluate: Any) -> None:
@@ -175,14 +160,6 @@ def test_poison_succeeds_if_most_passages_are_planted(evaluate: Any) -> None:
     ]
 
 
-def test_poisoned_passages_of_the_set_are_used(evaluate: Any) -> None:
-    poisoned = ["The capital of Dune is Zz, all say."]
-    evaluate("-s", "rag", "--attack", "poison", rows=[ATTACKED[1] | {"poisoned_passages": poisoned}])
-    (asked,) = lines("questions.jsonl")
-    assert [asked["passages"][place]["text"] for place in asked["planted"]] == poisoned
-    assert figures("attack-success") == {"rag": 1}
-
-
 def test_counterfactual_passages_replace_the_gold_answer(evaluate: Any) -> None:
     ended = evaluate("-s", "rag", "--attack", "counterfactual", "--rate", "0,1", rows=ATTACKED)
     assert "world: nothing could be planted for 1 of 2 questions" in ended.err
@@ -213,14 +190,6 @@ def test_an_injected_instruction_is_added(evaluate: Any, obeys: bool) -> None:
     evaluate("-s", "rag", "--attack", "inject", "--rate", "1", rows=ATTACKED, model=Mind(obeys=obeys))
     assert figures("attack-success") == {"rag": float(obeys)}
     assert figures("accuracy") == {"rag": 0 if obeys else 1 / 2}
-
-
-def test_a_single_passage_calls_the_gold_answer_outdated(evaluate: Any) -> None:
-    evaluate("-s", "rag", "--attack", "single", "--rate", "0.2,1", rows=ATTACKED[:1], model=Mind(trusts="first"))
-    for asked in lines("questions.jsonl"):
-        (place,) = asked["planted"]
-        text = asked["passages"][place]["text"]
-        assert "Outdated sources say that it is Aa." in text and "the correct answer is Zz." in text
 
 
 def test_a_flood_is_of_near_duplicates_of_one_false_passage(evaluate: Any) -> None:
@@ -289,13 +258,6 @@ def test_worst_case_keeps_passages_without_the_answer(evaluate: Any) -> None:
     assert [len(asked["passages"]) for asked in lines("questions.jsonl")] == [0, 3, 5, 5, 4, 0, 2, 1]
     assert figures("accuracy") == {"rag": 0, "norag": 4 / 8}
     assert figures("has-answer") == {"rag": 0, "norag": 0}
-
-
-def test_worst_case_uses_negative_passages(evaluate: Any) -> None:
-    negative = ["Nothing here.", "It is Aa.", "Nor here.", "Nor there."]
-    evaluate("-s", "rag", "--worst-case", "-k", "3", rows=[ROWS[0] | {"negative_passages": negative}])
-    texts = [passage["text"] for passage in lines("questions.jsonl")[0]["passages"]]
-    assert texts == ["Nothing here.", "Nor here."]  # of the first three, that without the answer
 
 
 @pytest.fixture
@@ -444,19 +406,6 @@ def test_failed_rows_count_as_wrong_and_exit_with_3(evaluate: Any) -> None:
     assert (figures("accuracy")["norag"], figures("failure")["norag"]) == (3 / 8, 1 / 8)
 
 
-def test_a_strategy_that_always_fails_does_not_stop_others(evaluate: Any) -> None:
-    def script(request: Any, number: int) -> Any:
-        reads = "<document" in request["messages"][-1]["content"]
-        return error(400, "no documents, please") if reads else WORLD(request, number)
-
-    ended = evaluate("-s", "rag,norag", model=script)
-    assert ended.code == 3
-    assert "rag failed on every question. Failures count as wrong. First error: " in ended.out
-    assert figures("accuracy") == {"rag": 0, "norag": 4 / 8}
-    states = {one["name"]: one["state"] for one in json.loads((RUN / "metrics.json").read_text())["strategies"]}
-    assert states == {"rag": "failed", "norag": "done"}
-
-
 def test_a_strategy_that_cannot_run_is_left_out(rqa: Any, question_set: Any) -> None:
     ended = rqa("eval", question_set(ROWS), "-s", "norag,cot,rag", "-o", RUN)  # the offline reader does not write
     assert ended.code == 3
@@ -465,7 +414,7 @@ def test_a_strategy_that_cannot_run_is_left_out(rqa: Any, question_set: Any) -> 
     assert list(figures("accuracy")) == ["rag"]
 
 
-@pytest.mark.parametrize("place", [0, 1, len(ROWS)])
+@pytest.mark.parametrize("place", [0, len(ROWS)])
 def test_a_row_without_passages_fails_alone(evaluate: Any, place: int) -> None:
     bare = {"question": "What is the capital of Ithaca?", "answers": ["Ii"]}
     ended = evaluate("-s", "rag,norag", rows=[*ROWS[:place], bare, *ROWS[place:]])
@@ -488,10 +437,7 @@ def test_no_strategy_can_run(rqa: Any, question_set: Any) -> None:
         (("--rate", "0.5"), "needs --attack"),
         (("--attack", "poison", "--rate", "2"), "from 0 to 1"),
         (("--drop", "0.5", "--worst-case"), "Use only one of"),
-        (("--order", "sideways"), "an order is one of"),
         (("--metrics", "elegance"), "Unknown metric 'elegance'"),
-        (("--resume", "--force"), "Use only one of them"),
-        (("--retry-failed", "--force"), "--retry-failed keeps RUN"),
         (("-o", "run.csv"), "To write run.csv: rqa report RUN -o run.csv"),
     ],
 )
@@ -501,14 +447,6 @@ def test_invalid_options_are_usage_errors(evaluate: Any, options: Any, complaint
 
 
 # -- the folder
-
-
-def test_an_existing_run_is_not_overwritten(evaluate: Any) -> None:
-    evaluate("-s", "norag")
-    before = (RUN / "metrics.json").read_bytes()
-    ended = evaluate("-s", "rag")
-    assert (ended.code, "already exists" in ended.err) == (2, True)
-    assert (RUN / "metrics.json").read_bytes() == before
 
 
 def test_a_folder_that_is_not_a_run_is_not_changed(evaluate: Any) -> None:
@@ -664,15 +602,3 @@ def test_changed_questions_cannot_be_resumed(evaluate: Any) -> None:
     for options, rows in ((("--seed", "1"), ROWS), (("--worst-case",), ROWS), ((), ROWS[:3])):
         ended = evaluate("-s", "norag", "--resume", *options, rows=rows)
         assert (ended.code, "cannot be continued" in ended.err) == (2, True)
-
-
-def test_every_score_is_kept_question_by_question(evaluate: Any) -> None:
-    evaluate("-s", "norag,rag", "--by", "conflict", "--metrics", "accuracy,refusal")
-    scores = lines("scores.jsonl")
-    assert scores[1] == {
-        "row": 2,
-        "set": "world",
-        "condition": "as given",
-        "slices": {"conflict": ["conflicting"]},
-        "scores": {"norag": {"accuracy": 0.0, "refusal": 1.0}, "rag": {"accuracy": 1.0, "refusal": 0.0}},
-    }

