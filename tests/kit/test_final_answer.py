@@ -19,21 +19,14 @@ def test_no_reply_makes_it_raise_or_give_more_than_a_line(reply: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
+        # marks count first
         ("Hm.\nDocuments: 2\n<<<ANSWER>>> Jane Austen <<</ANSWER>>> Bye.", "Jane Austen"),
         ("It says <<<ANSWER>>> Mary <<</ANSWER>>>, but\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>", "Jane Austen"),
         ("<<<ANSWER>>> Mary <<</ANSWER>>> no: <<<ANSWER>>> Jane Austen", "Mary"),  # closed blocks count first
         ("<<<ANSWER>>> Jane Austen", "Jane Austen"),
         ("<<<ANSWER>>> **Jane Austen**. <<</ANSWER>>>", "Jane Austen."),
         ("Hm.\n<<ANSWER>> Jane Austen <</ANSWER>>", "Jane Austen"),
-    ],
-)
-def test_the_marked_answer_counts_first(reply: str, answer: str) -> None:
-    assert final_answer(reply) == answer
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
+        # then the answer of its JSON
         ('Answer: Mary. {"thought": "x", "answer": "Jane Austen"}', "Jane Austen"),
         ('{"thought": "cut", "answer": "Jane \\"A\\" Austen", "documents": [1', 'Jane "A" Austen'),
         ('{"answer": ["Jane", "Mary"]}', "Jane, Mary"),
@@ -43,29 +36,13 @@ def test_the_marked_answer_counts_first(reply: str, answer: str) -> None:
         ('{"answer": "Paris", "docu', "Paris"),
         ('{"answer": "He said "hi" to all", "short reason": "x"', 'He said "hi" to all'),
         ('Hm.\n{"answer": null}', ""),
-    ],
-)
-def test_then_the_answer_of_its_json_counts(reply: str, answer: str) -> None:
-    assert final_answer(reply) == answer
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
+        # then a labelled answer
         ("Some thoughts.\n\n**Final answer:** Jane Austen\nI hope it helps!", "Jane Austen"),
         ("So the answer is Jane Austen\nDocuments: 2", "Jane Austen"),
         ("By document 2, the answer is **Jane Austen**.", "Jane Austen."),
         ("### Answer:\nJane Austen\nBye.", "Jane Austen"),
         ("Documents：1\nFinal answer：Jane Austen\nDocuments：2", "Jane Austen"),
-    ],
-)
-def test_then_a_labelled_answer_counts(reply: str, answer: str) -> None:
-    assert final_answer(reply) == answer
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
+        # then the last plain line
         ("Hm.\nJane Austen\n", "Jane Austen"),
         ("Some thoughts.\nJane Austen\n```\nDocuments: 2", "Jane Austen"),
         ('He wrote it for Julian, in 1968.\n\n"Hey Jude"', '"Hey Jude"'),
@@ -77,7 +54,7 @@ def test_then_a_labelled_answer_counts(reply: str, answer: str) -> None:
         ("{", ""),
     ],
 )
-def test_then_the_last_plain_line_counts(reply: str, answer: str) -> None:
+def test_the_clearest_statement_of_the_answer_counts(reply: str, answer: str) -> None:
     assert final_answer(reply) == answer
 
 

@@ -309,37 +309,8 @@ async def confidences(*values: object) -> list[float | None]:
     return [group["confidence"] for group in await groups(verdict, structured=True)]
 
 
-WILD = {
-    "another order": "answer: Jane Austen\ndocuments: 1, 4\nsummary: By Austen.\nconfidence: 0.9\n\n"
-    "answer: Mary Shelley\ndocuments: 2\nconfidence: 0.2",
-    "documents in the heading": "GROUP 1: Documents 1, 4\nsummary: By Austen.\nanswer: Jane Austen\nconfidence: 0.9\n"
-    "GROUP 2: Document 2\nanswer: Mary Shelley\nconfidence: low (0.2)",
-    "a table": "| Group | Documents | Summary | Proposed answer | Confidence |\n|---|:---:|---|---|---|\n"
-    "| 1 | 1, 4 | By Austen. | **Jane Austen** | 0.9 |\n| 2 | 2 | | Mary Shelley | 0.2 |",
-    "the paper's steps": "### Step 1: Consolidate information\n**Group 1 (Documents 1, 4):** By Austen.\n\n"
-    "**Group 2: Document 2**\n\n### Step 2: Propose Answers and Assign Confidence\n* **Group 1:**\n"
-    "  * Candidate answer: Jane Austen\n  * Confidence score: 90%\n* **Group 2:**\n  * Candidate answer: Mary Shelley\n"
-    "  * Confidence score: 20%\n\n### Step 3: Select the Final Answer",
-    "reasoned first": "Documents 1 and 4 agree on Austen. Group 2 is one document alone.\nSo I group them.\n\nGROUP\n"
-    "documents: 1, 4\nsummary: By Austen.\nanswer: Jane Austen\nconfidence: 0.9\nGROUP\ndocuments: 2\n"
-    "answer: Mary Shelley\nconfidence: 0.2",
-}
-
-
 class TestModelsReplies:
     """Replies as models write them: other labels, other orders, other scales."""
-
-    @pytest.mark.parametrize("reply", WILD.values(), ids=WILD)
-    @pytest.mark.parametrize("end", ["<<<ANSWER>>> Jane Austen <<</ANSWER>>>", "Final answer: Jane Austen", ""])
-    async def test_groups_are_read_from_any_layout(self, reply: str, end: str) -> None:
-        text = f"{reply}\n\n{end}".strip()
-        answer = await ask(ScriptedModel([DONT_KNOW, text]), FIVE)
-        assert (answer.text, answer.confidence) == ("Jane Austen", 0.9)
-        fields = ("documents", "answer", "confidence", "summary")
-        assert [tuple(group[field] for field in fields) for group in answer.details["groups"]] == [
-            ([1, 4], "Jane Austen", 0.9, "By Austen."),
-            ([2], "Mary Shelley", 0.2, ""),
-        ]
 
     @pytest.mark.parametrize(
         "reply",
@@ -408,17 +379,3 @@ class TestModelsReplies:
     async def test_memory_passages_in_any_form(self, reply: str, passages: list[str]) -> None:
         answer = await ask(ScriptedModel([reply, VERDICT]), memory_passages=5)
         assert answer.details["memory"] == passages
-
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            "documents: 1, 2\ntext: One,\nand more.\n\ndocuments: 4\ntext: Two.",
-            '{"consolidated": [{"documents": [1, 2], "text": "One, and more."}, {"documents": [4], "text": "Two."}]}',
-            '```\n{"documents": "1, 2", "text": "One, and more."}\n{"documents": "4", "text": "Two."}\n```',
-        ],
-        ids=["text", "json", "an object a line"],
-    )
-    async def test_consolidated_documents_in_any_form(self, reply: str) -> None:
-        answer = await ask(ScriptedModel([DONT_KNOW, reply, VERDICT]), FIVE, iterations=2)
-        (first,) = answer.details["rounds"]
-        assert [(each["text"], each["documents"]) for each in first] == [("One, and more.", [1, 2]), ("Two.", [4])]
