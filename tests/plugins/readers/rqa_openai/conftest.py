@@ -16,14 +16,14 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def connect() -> AsyncIterator[Callable[..., OpenAI]]:
-    """Return a function that makes readers for a base URL. They are closed after the test."""
-    readers: list[OpenAI] = []
+async def connect() -> AsyncIterator[Callable[..., Any]]:
+    """Return a function that makes readers, or other components, for a base URL. They are closed after the test."""
+    made: list[Any] = []
 
-    def make(url: str, **options: Any) -> OpenAI:
-        readers.append(OpenAI(OpenAI.Options(**{"model": "qwen", "base_url": url, **options})))
-        return readers[-1]
+    def make(url: str, kind: Any = OpenAI, **options: Any) -> Any:
+        made.append(kind(kind.Options(**{"model": "qwen", "base_url": url, **options})))
+        return made[-1]
 
     yield make
-    for reader in readers:
-        await reader.close()
+    for component in made:
+        await component.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,22 +22,6 @@ def lengths(request: dict[str, Any], number: int) -> dict[str, Any]:
     return embeddings(*([len(text), 20.0, len(text) % 7] for text in request["input"]))
 
 
-@pytest.fixture
-async def connect() -> Any:
-    made: list[Embeddings] = []
-
-    def make(url: str, **options: Any) -> Embeddings:
-        made.append(Embeddings(Embeddings.Options(**{"model": "minilm", "base_url": Url(url), **options})))
-        return made[-1]
-
-    yield make
-    for embedder in made:
-        await embedder.close()
-
-
-Connect = Callable[..., Embeddings]
-
-
 async def failure(embedder: Embeddings, texts: list[str], kind: type[Exception]) -> Any:
     """The error of the one batch of these texts."""
     with pytest.raises(ExceptionGroup) as group:
@@ -55,27 +38,27 @@ def test_it_conforms() -> None:
     assert [str(finding) for finding in findings if finding.state == "failed"] == []
 
 
-async def test_the_request_names_the_model_and_asks_for_floats(connect: Connect) -> None:
+async def test_the_request_names_the_model_and_asks_for_floats(connect: Any) -> None:
     with serve(lengths) as server:
-        vectors = await connect(server.url, dimensions=3).embed(["a", ""])
+        vectors = await connect(server.url, Embeddings, dimensions=3).embed(["a", ""])
     (request,) = server.requests
     assert request.path == "/v1/embeddings" and "authorization" not in request.headers
-    assert request.body == {"model": "minilm", "input": ["a", " "], "encoding_format": "float", "dimensions": 3}
+    assert request.body == {"model": "qwen", "input": ["a", " "], "encoding_format": "float", "dimensions": 3}
     assert vectors == [[1, 20, 1], [1, 20, 1]]
 
 
-async def test_texts_are_sent_in_batches_and_vectors_sorted_by_index(connect: Connect) -> None:
+async def test_texts_are_sent_in_batches_and_vectors_sorted_by_index(connect: Any) -> None:
     texts = ["a" * n for n in range(1, 6)]
     with serve(lengths, latency=0.01) as server:
-        vectors = await connect(f"{server.url}/embeddings/", batch=2).embed(texts)
+        vectors = await connect(f"{server.url}/embeddings/", Embeddings, batch=2).embed(texts)
     assert sorted(len(request.body["input"]) for request in server.requests) == [1, 2, 2]
     assert [vector[0] for vector in vectors] == [1, 2, 3, 4, 5]
     assert server.peak > 1
 
 
-async def test_the_key_is_sent(connect: Connect) -> None:
+async def test_the_key_is_sent(connect: Any) -> None:
     with serve(lambda request, n: error(401, "Wrong key secret-of-mine")) as server:
-        embedder = connect(server.url, key=Key("mine", "secret-of-mine"))
+        embedder = connect(server.url, Embeddings, key=Key("mine", "secret-of-mine"))
         refused = await failure(embedder, ["a"], RefusedError)
     assert server.requests[0].headers["authorization"] == "Bearer secret-of-mine"
     assert "secret" not in refused.message and refused.general
@@ -89,6 +72,6 @@ async def test_the_key_is_sent(connect: Connect) -> None:
         ({"data": [{"index": 0, "embedding": "AACAPw=="}]}, "not a list of embeddings"),
     ],
 )
-async def test_an_invalid_reply_is_an_error(connect: Connect, reply: dict[str, Any], problem: str) -> None:
+async def test_an_invalid_reply_is_an_error(connect: Any, reply: dict[str, Any], problem: str) -> None:
     with serve(lambda request, n: reply) as server:
-        assert problem in (await failure(connect(server.url), ["a", "b"], ReplyError)).message
+        assert problem in (await failure(connect(server.url, Embeddings), ["a", "b"], ReplyError)).message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,22 +25,6 @@ def shared(request: dict[str, Any], number: int) -> dict[str, Any]:
     return results(*(len(wanted & set(words(text))) / max(len(wanted), 1) for text in request["documents"]))
 
 
-@pytest.fixture
-async def connect() -> Any:
-    made: list[Reranker] = []
-
-    def make(url: str, **options: Any) -> Reranker:
-        made.append(Reranker(Reranker.Options(**{"model": "bge", "base_url": Url(url), **options})))
-        return made[-1]
-
-    yield make
-    for evaluator in made:
-        await evaluator.close()
-
-
-Connect = Callable[..., Reranker]
-
-
 def test_it_conforms() -> None:
     with serve(shared) as server:
         component = Reranker(Reranker.Options(model="m", base_url=Url(server.url)))
@@ -49,18 +32,18 @@ def test_it_conforms() -> None:
     assert [str(finding) for finding in findings if finding.state == "failed"] == []
 
 
-async def test_the_request_has_the_question_and_all_texts(connect: Connect) -> None:
+async def test_the_request_has_the_question_and_all_texts(connect: Any) -> None:
     with serve(lambda request, n: results(0.25, 1.0)) as server:
-        scores = await connect(f"{server.url}/rerank").score("Who?", ["", "Ada"])
+        scores = await connect(f"{server.url}/rerank", Reranker).score("Who?", ["", "Ada"])
     (request,) = server.requests
     assert request.path == "/v1/rerank"
-    assert request.body == {"model": "bge", "query": "Who?", "documents": [" ", "Ada"], "top_n": 2}
+    assert request.body == {"model": "qwen", "query": "Who?", "documents": [" ", "Ada"], "top_n": 2}
     assert scores == [-0.5, 1.0]
 
 
-async def test_scores_outside_0_to_1_are_logits_for_the_whole_reply(connect: Connect) -> None:
+async def test_scores_outside_0_to_1_are_logits_for_the_whole_reply(connect: Any) -> None:
     with serve(lambda request, n: results(0.5, -3.0, 800.0, -800.0)) as server:
-        scores = await connect(server.url).score("Who?", ["a", "b", "c", "d"])
+        scores = await connect(server.url, Reranker).score("Who?", ["a", "b", "c", "d"])
     expected = [2 / (1 + math.exp(-0.5)) - 1, 2 / (1 + math.exp(3.0)) - 1, 1.0, -1.0]
     assert scores == pytest.approx(expected)
 
@@ -70,9 +53,9 @@ async def test_scores_outside_0_to_1_are_logits_for_the_whole_reply(connect: Con
     [results(0.5), {"results": [{"index": 1, "relevance_score": 0.1}] * 2}],
     ids=["too few", "the same twice"],
 )
-async def test_an_invalid_reply_is_an_error(connect: Connect, reply: dict[str, Any]) -> None:
+async def test_an_invalid_reply_is_an_error(connect: Any, reply: dict[str, Any]) -> None:
     with serve(lambda request, n: reply) as server, pytest.raises(ReplyError, match="scores"):
-        await connect(server.url).score("Who?", ["a", "b"])
+        await connect(server.url, Reranker).score("Who?", ["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -83,8 +66,8 @@ async def test_an_invalid_reply_is_an_error(connect: Connect, reply: dict[str, A
     ],
 )
 async def test_refusals_become_the_errors_of_the_reader(
-    connect: Connect, reply: Any, expected: type[Exception], hint: str
+    connect: Any, reply: Any, expected: type[Exception], hint: str
 ) -> None:
     with serve(lambda request, n: reply) as server, pytest.raises(expected) as raised:
-        await connect(server.url).score("Who?", ["a"])
+        await connect(server.url, Reranker).score("Who?", ["a"])
     assert hint in raised.value.hint  # type: ignore[attr-defined]
