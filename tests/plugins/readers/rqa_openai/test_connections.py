@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import socket
-import ssl
-import subprocess
 from base64 import b64encode
 from contextlib import closing
 
 import pytest
+from standins.certificates import certificate
 from standins.openai import HANG, RESET, TRUNCATED, Fault, serve
 from standins.proxy import tunnel
 
@@ -104,24 +102,14 @@ async def test_an_invalid_proxy_is_a_configuration_error(connect, monkeypatch, p
 
 
 @pytest.fixture
-def certificate(tmp_path):
-    """Return the certificate file of localhost and models.invalid, and a TLS context of a server that has it."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl, which makes the certificate, is not installed")
-    key, file = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    names = "-subj /CN=localhost -addext subjectAltName=DNS:localhost,DNS:models.invalid"
-    made = f"req -x509 -newkey rsa:2048 -nodes -days 2 {names}"
-    subprocess.run([openssl, *made.split(), "-keyout", key, "-out", file], check=True, capture_output=True)
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(file, key)
-    return file, tls
+def certified(tmp_path):
+    return certificate(tmp_path, "localhost", "models.invalid")
 
 
 async def test_the_environments_certificates_are_trusted_and_tls_connections_are_reused(
-    connect, certificate, monkeypatch
+    connect, certified, monkeypatch
 ):
-    file, tls = certificate
+    file, tls = certified
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     with serve(lambda request, n: "Paris.", tls=tls) as server:
         reader = connect(server.url.replace("http://127.0.0.1", "https://localhost"))
@@ -131,8 +119,8 @@ async def test_the_environments_certificates_are_trusted_and_tls_connections_are
         assert server.connections == 1
 
 
-async def test_an_unknown_certificate_is_not_trusted(connect, certificate):
-    _, tls = certificate
+async def test_an_unknown_certificate_is_not_trusted(connect, certified):
+    _, tls = certified
     with serve(lambda request, n: "Paris.", tls=tls) as server:
         reader = connect(server.url.replace("http://127.0.0.1", "https://localhost"))
         with pytest.raises(CallError, match=r"No connection to .* certificate") as raised:
@@ -162,8 +150,8 @@ async def test_a_missing_certificate_file_is_a_configuration_error(connect, monk
     assert "SSL_CERT_FILE" in raised.value.hint
 
 
-async def test_a_tls_endpoint_is_called_through_a_tunnel_of_the_proxy(connect, certificate, monkeypatch):
-    file, tls = certificate
+async def test_a_tls_endpoint_is_called_through_a_tunnel_of_the_proxy(connect, certified, monkeypatch):
+    file, tls = certified
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     with (
         serve(lambda request, n: "Paris.", tls=tls) as server,

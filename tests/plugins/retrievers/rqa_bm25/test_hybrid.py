@@ -9,44 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from standins.embedder import CAR, PANDA, Handle, write_documents
 
 from robust_qa import IndexReport
 from rqa_bm25 import Hybrid
 from rqa_bm25.vectors import Vectors
-from rqa_embedded.engine import Engine
-
-CAR = "The automobile broke down twice last week."
-PANDA = "A panda eats bamboo for twelve hours a day."
-BREAD = "Knead the dough for ten minutes and let it rise."
-
-
-class Handle:
-    """The packaged model as an embedder that counts what it embeds."""
-
-    name = "embedded"
-    languages = ("en",)
-
-    def __init__(self, identity: str = "a") -> None:
-        self.identity = identity
-        self.embedded: list[str] = []
-        self._engine = Engine(threads=1)
-
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.embedded += texts
-        return self._engine.embed(texts)
-
-    async def embed_query(self, question: str) -> NDArray[np.float32]:
-        [vector] = await self.embed([question])
-        return vector
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    for name, text in {"car": CAR, "panda": PANDA, "bread": BREAD}.items():
-        (folder / f"{name}.txt").write_text(text)
-    return folder
+    return write_documents(tmp_path / "docs")
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
+from standins.embedder import CAR, Handle, write_documents
 
 import robust_qa
 from robust_qa import (
@@ -26,42 +25,14 @@ from robust_qa import (
     UnavailableError,
 )
 from robust_qa.testing import assert_conforms
-from rqa_embedded import EmbeddedEmbedder
 from rqa_postgres import Postgres
 
-CAR = "The automobile broke down twice last week."
-PANDA = "A panda eats bamboo for twelve hours a day."
-BREAD = "Knead the dough for ten minutes and let it rise."
 PASSWORD = "s3cret-pw"
-
-
-class Handle:
-    """The packaged model as an embedder that counts what it embeds."""
-
-    name = "embedded"
-    languages = ("en",)
-
-    def __init__(self, identity: str = "a") -> None:
-        self.identity = identity
-        self.embedded: list[str] = []
-        self.embedder = EmbeddedEmbedder(EmbeddedEmbedder.Options(threads=1))
-
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.embedded += texts
-        return self.embedder.embed(texts)
-
-    async def embed_query(self, question: str) -> NDArray[np.float32]:
-        [vector] = await self.embed([question])
-        return vector
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    for name, text in {"car": CAR, "panda": PANDA, "bread": BREAD}.items():
-        (folder / f"{name}.txt").write_text(text)
-    return folder
+    return write_documents(tmp_path / "docs")
 
 
 @pytest.fixture

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import shutil
-import ssl
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from standins.certificates import certificate
 from standins.openai import HANG, RESET, Fault
 from standins.web import Web, html, plain, redirect, reply, serve
 
@@ -214,15 +212,8 @@ async def test_a_proxy_is_asked_for_a_page_by_its_name(
 async def test_the_certificate_is_checked_against_the_host_name(
     connect: Any, search: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl, which makes the certificate, is not installed")
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    asked = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-    subprocess.run([openssl, *asked.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(certificate, key)
+    file, tls = certificate(tmp_path, "localhost")
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
     with serve({"/page": PAGE}, tls=tls) as site, serve() as web:
         port = site.url.rpartition(":")[2]
         found(web, f"https://localhost:{port}/page", f"https://127.0.0.1:{port}/page")
