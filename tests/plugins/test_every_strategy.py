@@ -145,7 +145,7 @@ def _prompt(body: dict[str, Any]) -> str:
 @pytest.mark.parametrize("name", REQUESTS)
 async def test_the_requests_of_a_strategy(name: str) -> None:
     options, expected = REQUESTS[name]
-    answer, server, told = await ask(name.split(maxsplit=1)[0], scripted, latency=0.1, **options)
+    answer, server, told = await ask(name.split(maxsplit=1)[0], scripted, latency=0.15, **options)
     prompts = [_prompt(request.body) for request in server.requests]
     shown = [" ".join(name for name, sign in SIGNS.items() if sign in prompt) for prompt in prompts]
     in_stages = [sorted(shown.pop(0) for _ in stage if shown) for stage in expected]

@@ -17,7 +17,7 @@ RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
 
 @dataclass(frozen=True)
 class Serving:
-    """A running server. `url` ends in /v1."""
+    """A running server. `url` ends in /v1, or in /mcp."""
 
     url: str
     process: subprocess.Popen[str]
