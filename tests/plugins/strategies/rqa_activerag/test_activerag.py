@@ -224,6 +224,10 @@ class TestReplies:
         assert corrected == [("It was Mary.", "It was Jane.", ["emma"]), ("1818", "1815", ["fake"])]
         assert lesson["after"] == {"thought": "Jane wrote it in 1815.", "answer": "Jane"}
 
+    async def test_a_reply_without_form_gives_its_plain_answer(self) -> None:
+        answer = await ask(scripted(accommodate="All in all it was\nJane Austen\n"))
+        assert (answer.text, answer.details["lessons"][0]["degraded"]) == ("Jane Austen", True)
+
     @pytest.mark.parametrize("after", ["the same"])
     async def test_a_correction_that_changes_nothing_is_none(self, after: str) -> None:
         answer = await ask(scripted(accommodate=f"before: the same\nafter: {after}\nANSWER: Jane"))

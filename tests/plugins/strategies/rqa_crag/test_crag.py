@@ -226,6 +226,12 @@ def test_thresholds_the_wrong_way_round_are_refused() -> None:
 # -- refinement
 
 
+def test_without_refinement_the_passages_are_handed_on_as_they_came() -> None:
+    asked = Asked([BAD, GOOD], refine=False)
+    assert asked.then.given == [BAD, GOOD]
+    assert asked.answer.details["dropped"] == []
+
+
 # -- strips, Section 4.4
 
 LONG = "The first sentence is here now. The second sentence is here too. And a third sentence is here. "
@@ -358,6 +364,10 @@ def test_a_huge_question_takes_no_time(text: str) -> None:
 
 
 # -- search
+
+
+def test_without_selection_whole_pages_are_handed_on() -> None:
+    assert Asked([BAD], search=[PAGE], lower=-0.5, select=False).then.given == [PAGE]
 
 
 def test_a_model_rewrites_the_question_where_there_is_one() -> None:

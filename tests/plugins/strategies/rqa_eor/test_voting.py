@@ -188,6 +188,10 @@ def test_bertscore_matches_each_token_with_the_most_similar_one() -> None:
     assert found.diagonal().tolist() == [1, 1, 1] and (found == found.T).all()
 
 
+def test_bertscore_ignores_start_and_end_tokens() -> None:
+    assert similarity("bertscore", ["[CLS] a", "[CLS] b"], evaluator=Tokeniser())[0, 1] == 0
+
+
 def test_bertscore_with_idf_weighs_tokens_by_how_few_answers_have_them() -> None:
     # Of two answers a is in both: ln(3 / 3) = 0. b and c are in one each, and match with 0.7071 at best.
     assert similarity("bertscore-idf", ["a b", "a c"], evaluator=Tokeniser())[0, 1] == pytest.approx(math.sqrt(0.5))
