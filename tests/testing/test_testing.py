@@ -259,6 +259,8 @@ ENDS = "`continue_text` respects max_tokens and stops at a stop sequence"
 BROKEN_RAW_MODELS = {
     "raw-completion": (raw(lambda prompt, decoding, top: Completion("b")), CONTINUATION),
     "raw-too-many": (raw(lambda prompt, decoding, top: Continuation("b", tokens(-1.0, top=9))), CONTINUATION),
+    "raw-endless": (raw(lambda prompt, decoding, top: Continuation("b", tokens(*[-1.0] * 9))), ENDS),
+    "raw-no-tokens": (raw(lambda prompt, decoding, top: Continuation("b", ())), CONTINUATION),
     "raw-stop": (raw(lambda prompt, decoding, top: Continuation("a", tokens(-1.0))), ENDS),
     "raw-picky": (
         raw(lambda prompt, decoding, top: Continuation("b", tokens(-1.0)) if "Paris\x00" not in prompt else 1 / 0),
