@@ -7,7 +7,7 @@ import pytest
 
 from robust_qa import Answer, Passage, Question
 from robust_qa.kit import cite
-from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, assert_conforms, toolbox
+from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
 from rqa_rag import Rag
 from rqa_sufficient import Rating, Sufficient, parse_rating
 
