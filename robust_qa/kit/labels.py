@@ -161,9 +161,14 @@ class _Sheet:
                 return
             self._store(inner[1], name, listed[0])
             rest = value[listed.end() :]
+        after = _AFTER_BRACKET.sub("", rest)
+        if field := self.form.field.match(after):
+            self._put_words(words)
+            self._put(field[1], field[2])
+            return
         self.target, self.name = self.current, self.form.texts[0]
         self.target.setdefault(self.name, "")
-        self._put_words(words + _AFTER_BRACKET.sub("", rest))
+        self._put_words(words + after)
 
     def _put_words(self, words: str) -> None:
         if words := words.lstrip(" ()[]*_:：.,;–—-").rstrip(" ()[]*_:："):

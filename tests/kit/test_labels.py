@@ -45,6 +45,8 @@ def filled(part: dict[str, str]) -> dict[str, str]:
         ("documents: 1, 4\nanswer: Paris\n---\nand so on", ONE, {}),  # a rule ends a field
         ("summary: It says, answer: Rome; documents: 2.", [{"summary": "It says, answer: Rome; documents: 2."}], {}),
         ("documents: 1, 4; answer: Paris", ONE, {}),
+        ("GROUP 1 (documents 1, 4): answer: Paris", ONE, {}),
+        ("GROUP 1 (documents 1, 4): answer: Paris, confidence 0.9", [{**ONE[0], "confidence": "0.9"}], {}),
         ("It is Paris.", [], {}),
         ("", [], {}),
     ],
