@@ -16,7 +16,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LARGEST = 40_000_000  # bytes of the wheel
-KINDS = ("retriever", "reader", "evaluator", "embedder", "strategy")
+KINDS = ("retriever", "reader", "evaluator", "embedder", "strategy", "command")
 
 
 def main(wheel: Path | None) -> None:
@@ -38,7 +38,13 @@ def main(wheel: Path | None) -> None:
         run("python", "-m", "pip", "install", "--quiet", *(f"{project}[dev]" for project in projects.values()))
         for name, project in projects.items():
             run("python", "-m", "pytest", "-q", cwd=project)
-            run("rqa", "--strict-plugins", "plugins", "check", name, cwd=project)
+            is_command = name == "my_command"
+            run(
+                "rqa",
+                "--strict-plugins",
+                *((name, "--help") if is_command else ("plugins", "check", name)),
+                cwd=project,
+            )
         # The door for programs, from the wheel: without the repository's configuration nothing leads to the checkout.
         run("python", "-m", "pip", "install", "--quiet", "pytest-asyncio")
         mode = ("-c", os.devnull, "-o", "asyncio_mode=auto", "-p", "no:cacheprovider")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +18,16 @@ class FileFormat:
     """A format of text files. `reader` and `sniff` are functions as "package.module:name".
 
     It is that of a file whose whole suffix matches the regular expression `suffixes` ("": one that no format has), and
-    whose first characters `sniff` accepts, if there is one.
+    whose first characters `sniff` accepts, if there is one. `folder` has the module of a plugin that is not installed.
+    `version` is that of the plugin: files are read again when it changes.
     """
 
     name: str
     reader: str
     suffixes: str = ""
     sniff: str = ""
+    folder: str = ""
+    version: str = ""
 
     def has_suffix(self, suffix: str) -> bool:
         """Return whether files with that suffix, in lower case and without its dot, are of this format."""
@@ -31,11 +35,17 @@ class FileFormat:
 
     def accepts(self, text: str) -> bool:
         """Return whether `text` begins as a file of this format does."""
-        return not self.sniff or bool(loaded(self.sniff)(text))
+        return not self.sniff or bool(self.loaded(self.sniff)(text))
+
+    def loaded(self, target: str) -> Callable[..., Any]:
+        """Import a function of the plugin that is named as "package.module:name"."""
+        if self.folder and self.folder not in sys.path:
+            sys.path.append(self.folder)
+        module, _, name = target.partition(":")
+        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        return found
 
 
-def loaded(target: str) -> Callable[..., Any]:
-    """Import a function that is named as "package.module:name"."""
-    module, _, name = target.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return found
+def formats_for(suffix: str) -> list[FileFormat]:
+    """Return the formats that a file with that suffix, in lower case and without its dot, may have."""
+    return [each for each in FORMATS if not each.suffixes or each.has_suffix(suffix)]

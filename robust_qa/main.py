@@ -52,8 +52,13 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from .errors import did_you_mean
+            from .cli.help import manual_pages
+            from .errors import MissingError, did_you_mean
 
+            page = manual_pages().get(args[0])
+            if page and page.name.endswith(".1.md"):
+                hint = f"`rqa help {args[0]}` names the package that it comes with."
+                raise MissingError(f"`rqa {args[0]}` is not installed here.", hint=hint) from None
             hint = did_you_mean(args[0], self.list_commands(ctx))
             raise click.UsageError(f"{error.format_message()} {hint}".strip(), ctx) from None
 

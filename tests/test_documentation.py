@@ -151,6 +151,7 @@ def test_every_option_has_a_comment_and_stands_in_the_example() -> None:
 
 def test_a_default_in_the_example_is_valid_toml_of_its_value() -> None:
     for table in reference.tables(Host.from_environment()):
+        assert table.owner, table.about
         for each, spec in zip(reference.options_of(table.owner), dataclasses.fields(table.owner), strict=True):
             if each.default:
                 default = spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()

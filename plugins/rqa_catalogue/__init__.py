@@ -84,7 +84,7 @@ def _formats(registry: Registry) -> None:
     add("subtitles", "rqa_subtitles:read", suffixes="srt|vtt")
     add("mailbox", "rqa_mail:read_mailbox", suffixes="mbox")
     add("mail", "rqa_mail:read_mail", suffixes="eml|mht|mhtml")
-    add("mail", "rqa_mail:read_mail", sniff="rqa_mail:is_mail")
+    add("message", "rqa_mail:read_mail", sniff="rqa_mail:is_mail")
 
 
 def _retrievers(registry: Registry) -> None:

@@ -44,7 +44,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 def _list(run: Run, as_json: bool) -> None:
     host = run.host
     commands = (each for each in host.commands.values() if each.plugin.name != OWN_NAME)
-    rows = [_component_row(each) for each in (*host.components(), *commands, *host.refused)]
+    rows = [_component_row(each) for each in (*host.components(), *commands, *host.formats.values(), *host.refused)]
     working = {(row["plugin"], row["distribution"]) for row in rows}
     rows += [_plugin_row(p) for p in host.plugins if (p.name, p.distribution) not in working]
     if as_json:

@@ -10,7 +10,7 @@ import textwrap
 import tokenize
 import typing
 from collections.abc import Iterator
-from pathlib import Path
+from enum import Enum
 from typing import Any
 
 import msgspec
@@ -20,7 +20,9 @@ from ..calls.cache import CacheSettings
 from ..calls.limits import Limits, reserved
 from ..config.defaults import Defaults
 from ..config.options import describe
+from ..errors import PluginError
 from ..host.loading import Host
+from ..sanitize import single_line
 from ..types import KINDS
 from .run import Run
 
@@ -30,11 +32,14 @@ _OBVIOUS = ("text", "true or false", "a list", "a table")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OptionTable:
-    """A table of the configuration: its name, what it is for, the class of its options, and the distribution."""
+    """A table of the configuration: its name, what it is for, the class of its options, and the distribution.
+
+    `owner` is None if the component cannot be imported. `about` then says why.
+    """
 
     name: str
     about: str
-    owner: type[Any]
+    owner: type[Any] | None
     distribution: str = ""
 
 
@@ -59,14 +64,20 @@ def tables(host: Host) -> list[OptionTable]:
         OptionTable("KIND.NAME", limits, Limits),
     ]
     for each in sorted(host.components(), key=lambda each: (KINDS.index(each.kind), each.name)):
-        if each.options:
-            about = each.summary[:1].upper() + each.summary[1:]
-            found.append(OptionTable(f"{each.kind}.{each.name}", about, each.options, each.plugin.distribution))
+        name = f"{each.kind}.{each.name}"
+        try:
+            if each.options:
+                about = each.summary[:1].upper() + each.summary[1:]
+                found.append(OptionTable(name, about, each.options, each.plugin.distribution))
+        except PluginError as error:
+            found.append(OptionTable(name, single_line(error.message).removesuffix("."), None))
     return found
 
 
-def options_of(owner: type[Any]) -> Iterator[Option]:
+def options_of(owner: type[Any] | None) -> Iterator[Option]:
     """Yield the options of a dataclass in order."""
+    if owner is None:
+        return
     hints, comments = typing.get_type_hints(owner, include_extras=True), _comments(owner)
     for spec in dataclasses.fields(owner):
         hint = hints[spec.name]
@@ -77,7 +88,7 @@ def options_of(owner: type[Any]) -> Iterator[Option]:
             "" if is_unset else _toml(default),
             default is dataclasses.MISSING,
             f"{describe(hint)}{_bounds(hint)}",
-            comments[spec.name],
+            comments.get(spec.name, ""),
         )
 
 
@@ -97,7 +108,7 @@ def _toml(value: Any) -> str:
         return f"{{{', '.join(f'{key} = {_toml(inner)}' for key, inner in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+    return json.dumps(value.value if isinstance(value, Enum) else value, ensure_ascii=False, default=str)
 
 
 def _bounds(hint: Any) -> str:
@@ -112,7 +123,10 @@ def _comments(owner: type[Any]) -> dict[str, str]:
     """Return the comment above or beside each field of a dataclass and of its bases."""
     found: dict[str, str] = {}
     for each in owner.__mro__[-2::-1]:
-        source = textwrap.dedent(inspect.getsource(each))
+        try:
+            source = textwrap.dedent(inspect.getsource(each))
+        except (OSError, TypeError):  # a class that was made by code has no comments
+            continue
         lines = iter(source.splitlines(keepends=True))
         notes = {
             token.start[0]: token.string.lstrip("# ")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from ..file_formats import FileFormat, loaded
+from ..file_formats import FileFormat
 from . import html, markdown
 from .blocks import Block, Unreadable, title_of
 from .detection import NOT_TEXT, format_of
@@ -49,7 +49,7 @@ def risk(path: Path) -> float:
         format, size = format_of(file), path.stat().st_size
     except (OSError, Unreadable):
         return math.inf
-    if file.is_compressed or (isinstance(format, str) and format not in (*_LIGHT, "html")):
+    if file.is_compressed or format not in (*_LIGHT, "html"):
         return math.inf
     return size if format in _LIGHT else size * 8
 
@@ -58,7 +58,7 @@ def read_file(file: File, report: Report) -> Iterator[Document]:
     """Read the documents of a file, or of one inside another, by its format. Raises Unreadable or OSError."""
     format = format_of(file)
     if isinstance(format, FileFormat):
-        documents: Iterator[Document] = loaded(format.reader)(file, report)
+        documents: Iterator[Document] = format.loaded(format.reader)(file, report)
         return documents
     if not format:
         raise Unreadable(NOT_TEXT)

@@ -14,6 +14,7 @@ from shutil import which
 import msgspec
 
 from ..errors import ConfigError, InputError
+from ..file_formats import FORMATS, formats_for
 from ..kit.dates import iso_date
 from ..types import Stale
 from ..version import __version__
@@ -114,17 +115,18 @@ class FileReader:
     def options(self) -> str:
         """All that decides how a file is read. With other options, it is looked at again."""
         own = self.cut.words, self.cut.overlap, self.encoding, self.dates, self.megabytes, self.seconds
-        return " ".join(map(str, (*own, __version__, which("tesseract") is not None)))
+        return " ".join(map(str, (*own, __version__, which("tesseract") is not None, *FORMATS)))
 
     def stamp(self, path: Path) -> str:
-        """Return a hash of the file's bytes and of the options for cutting, "" if the file is too large.
+        """Return a hash of the file's bytes and of what decides its passages, "" if the file is too large.
 
         Compute it before the file is read, so that the next run reads a file again that changed meanwhile.
         Raises OSError if the file cannot be opened.
         """
         if self._too_large(path):
             return ""
-        options = f"{self.cut.words} {self.cut.overlap} {self.encoding} {self._date(path)}".encode()
+        formats = formats_for(path.suffix.lower().removeprefix("."))
+        options = f"{self.cut.words} {self.cut.overlap} {self.encoding} {self._date(path)} {formats}".encode()
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
 

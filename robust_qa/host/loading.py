@@ -25,7 +25,7 @@ from ..errors import ConfigError, Exit, PluginError, did_you_mean, interrupted
 from ..file_formats import FORMATS
 from ..types import KINDS, Kind
 from .hookspecs import Hooks
-from .registry import NAME, Plugin, Registered, Registration, Registry, one_line
+from .registry import NAME, Plugin, Registered, RegisteredFormat, Registration, Registry, one_line
 
 if TYPE_CHECKING:
     from .metrics import Metric
@@ -97,6 +97,7 @@ class Host:
         self.refused: list[Registered] = []
         self.commands: dict[str, Registered] = {}
         self.groups: dict[str, str] = {}
+        self.formats: dict[str, RegisteredFormat] = {}
         self._components: dict[tuple[Kind, str], Registration] = {}
         self._metrics: list[Registered] = []
         self._tools: list[Registered] = []
@@ -130,7 +131,7 @@ class Host:
 
     def __reduce__(self) -> tuple[Callable[..., Host], tuple[Any, ...]]:
         """Pickle what to load: another process imports the plugins anew."""
-        files = [Path(plugin.distribution) for plugin in self.plugins if _is_file(plugin)]
+        files = [Path(plugin.distribution) for plugin in self.plugins if plugin.is_file]
         return _load_host, (self._only, files)
 
     def _load_installed(self) -> None:
@@ -172,7 +173,7 @@ class Host:
         """Return whether RQA_PLUGINS leaves the plugin out, and mark it so."""
         if self._left_out & {plugin.name, plugin.distribution}:
             plugin.state, plugin.reason = "off", f"left out by {environment.PLUGINS}"
-        elif self._wanted is not None and plugin.name not in self._wanted and not _is_file(plugin):
+        elif self._wanted is not None and plugin.name not in self._wanted and not plugin.is_file:
             plugin.state, plugin.reason = "off", f"not in {environment.PLUGINS}"
         return plugin.state == "off"
 
@@ -237,7 +238,10 @@ class Host:
         self._metrics += filter(_is_loaded, registry.metric_lists)
         self._tools += filter(_is_loaded, registry.tool_lists)
         # Those of plugins that come later, which are not built in, have precedence.
-        FORMATS[:0] = [each for each in registry.formats if each not in FORMATS]
+        for each in filter(_is_loaded, reversed(registry.formats)):
+            self._add(self.formats, each.name, each)
+            if not each.reason and each.file_format not in FORMATS:
+                FORMATS.insert(0, each.file_format)
 
     def _add(self, known: dict[Any, Any], key: Any, new: Registered) -> None:
         if owner := known.get(key):
@@ -363,10 +367,6 @@ def _import(plugin: Plugin, entry: importlib.metadata.EntryPoint) -> Any:
         path = Path(file)
         plugin.version += f"+{content_digest(path.parent if module.__package__ else path)}"
     return loaded
-
-
-def _is_file(plugin: Plugin) -> bool:
-    return Path(plugin.distribution).is_absolute()
 
 
 def _is_loaded(registered: Registered) -> bool:

@@ -1,4 +1,4 @@
-"""Registration of a plugin's components, commands, metrics and tools, as plain data."""
+"""Registration of a plugin's components, commands, metrics, tools and formats of files, as plain data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from ..config.installation import OWN_DISTRIBUTION
 from ..errors import PluginError, interrupted
 from ..expressions import BUILT_IN
 from ..file_formats import FileFormat
@@ -44,6 +46,11 @@ class Plugin:
     version: str = ""
     state: Literal["loaded", "broken", "off"] = "loaded"
     reason: str = ""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a Python file or a folder that is not installed; `distribution` is then its path."""
+        return Path(self.distribution).is_absolute()
 
 
 @dataclass(eq=False)
@@ -88,6 +95,18 @@ class Registered:
             return self.declared_summary
         text = getattr(self.object, "help", None) or self.object.__doc__ or ""  # click commands have `help`
         return str(text).strip().partition("\n")[0]
+
+
+@dataclass(eq=False, kw_only=True)
+class RegisteredFormat(Registered):
+    """A registered format of files. `target` is its reader."""
+
+    file_format: FileFormat
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"format {self.name!r}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -153,7 +172,7 @@ class Registry:
     groups: dict[str, str] = field(default_factory=dict)
     metric_lists: list[Registered] = field(default_factory=list)
     tool_lists: list[Registered] = field(default_factory=list)
-    formats: list[FileFormat] = field(default_factory=list)
+    formats: list[RegisteredFormat] = field(default_factory=list)
 
     def retriever(
         self, name: str, factory: str | Callable[..., Retriever], *, rank: int = 0, summary: str = ""
@@ -253,11 +272,17 @@ class Registry:
             re.compile(suffixes)
         except re.error as error:
             raise PluginError(f"format {name!r} has suffixes {suffixes!r}, which is no expression: {error}") from error
-        self.formats.append(FileFormat(name, reader, suffixes, sniff))
+        if not isinstance(name, str) or not NAME.match(name):
+            raise PluginError(f"invalid name of a format {name!r}: use a-z, 0-9, - and _, starting with a letter")
+        about = f"Reads files *.{suffixes}." if suffixes else "Reads files by how they begin."
+        folder = str(Path(self.plugin.distribution).parent) if self.plugin.is_file else ""
+        version = "" if self.plugin.distribution == OWN_DISTRIBUTION else self.plugin.version
+        file_format = FileFormat(name, reader, suffixes, sniff, folder, version)
+        self.formats.append(RegisteredFormat(name, reader, self.plugin, about, file_format=file_format))
 
     def everything(self) -> Iterator[Registered]:
         """Yield all that was registered."""
-        yield from (*self.components, *self.commands, *self.metric_lists, *self.tool_lists)
+        yield from (*self.components, *self.commands, *self.metric_lists, *self.tool_lists, *self.formats)
 
     def _component(
         self,

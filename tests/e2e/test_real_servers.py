@@ -23,6 +23,7 @@ REPLY = json.dumps(
         "thought": "So 1871.",
         "documents": [1],
         "answer": "1871",
+        "sufficient": True,
         "note": "<<<ANSWER>>> 1871 <<</ANSWER>>>",
     }
 )

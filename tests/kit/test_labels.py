@@ -46,7 +46,6 @@ def filled(part: dict[str, str]) -> dict[str, str]:
         ("summary: It says, answer: Rome; documents: 2.", [{"summary": "It says, answer: Rome; documents: 2."}], {}),
         ("documents: 1, 4; answer: Paris", ONE, {}),
         ("GROUP 1 (documents 1, 4): answer: Paris", ONE, {}),
-        ("GROUP 1 (documents 1, 4): answer: Paris, confidence 0.9", [{**ONE[0], "confidence": "0.9"}], {}),
         ("It is Paris.", [], {}),
         ("", [], {}),
     ],

@@ -74,7 +74,7 @@ class Scripted:
             case ["passages"]:
                 return Answer(" + ".join(passage.text for passage in await toolbox.retrieve()))
             case ["conflict"]:
-                citation = Citation("It is so.", "T", "t.txt", "1")
+                citation = Citation("It is so.", "T", "t.txt", "1", origin="memory")
                 return Answer("so", 0.5, (citation,), (Position("so", 0.5, (citation,), True), Position("not so")))
         return Answer(question, details={"length": len(question)})
 

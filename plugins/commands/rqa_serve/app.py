@@ -8,7 +8,6 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -74,7 +73,7 @@ class _Pages:
 
     async def metrics(self, request: Request) -> Response:
         counts = self._metrics.text(self._capacity.requests)
-        return Response(counts, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
+        return Response(counts, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     async def document(self, request: Request) -> Response:
         indexed = await self._session.documents()

@@ -67,8 +67,10 @@ def serve(
 
     Each strategy that can run is a model, such as rqa/astute. -s serves only the strategies you name.
     """
-    if not all(map(find_spec, ("prometheus_client", "starlette", "uvicorn"))):
-        raise MissingError("`rqa serve` needs further packages.", hint=f"Run `{install_hint('serve')}`.")
+    if missing := [each for each in ("prometheus_client", "starlette", "uvicorn") if not find_spec(each)]:
+        raise MissingError(
+            f"`rqa serve` needs further packages: {', '.join(missing)}.", hint=f"Run `{install_hint('serve')}`."
+        )
     from robust_qa.cli.answering import in_session
 
     from .app import application

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
+_OUTCOMES = ("answered", "probable", "abstained", "failed")
 _LEFT = 499  # the client left before a response
 
 
@@ -24,6 +25,8 @@ class Metrics:
         self._all = CollectorRegistry()
         self._requests = Counter("rqa_requests", "Requests by page and status.", ["page", "status"], registry=self._all)
         self._answers = Counter("rqa_answers", "Answers by outcome.", ["outcome"], registry=self._all)
+        for outcome in _OUTCOMES:  # begin at 0, so that the first failure is an increase
+            self._answers.labels(outcome)
         about = "Seconds from the question to the answer."
         self._seconds = Histogram("rqa_answer_seconds", about, buckets=_BUCKETS, registry=self._all)
         about = "Requests being answered or waiting."

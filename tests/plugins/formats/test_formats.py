@@ -1,5 +1,6 @@
 """A plugin reads files of a format that rqa does not know, also in a worker process."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,10 @@ def rqa_register(registry):
         ("log", 'sniff="tides:is_tide"'),
     ],
 )
-@pytest.mark.parametrize("size", [1, 5_000], ids=["here", "in a worker"])
-def test_a_file_is_read_by_the_format_of_a_plugin(
-    rqa: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, how: str, size: int
-) -> None:
+def test_a_file_is_read_by_the_format_of_a_plugin(rqa: Any, tmp_path: Path, name: str, how: str) -> None:
     (tmp_path / "tides.py").write_text(PLUGIN.format(how=how))
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / name).write_text("tide~The~water~stood~at~four~metres.\n" + "tide~It~fell.\n" * size)
-    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "docs" / name).write_text("tide~The~water~stood~at~four~metres.\n")
     ended = rqa("--plugin", tmp_path / "tides.py", "search", "-d", tmp_path / "docs", "-r", "bm25", "water four metres")
     assert "tide The water stood at four metres." in ended.out, ended.err
     assert "Log of the tide" in ended.out
@@ -63,3 +60,23 @@ def test_a_wrong_registration_is_told(rqa: Any, tmp_path: Path, how: str, why: s
     (tmp_path / "tides.py").write_text(PLUGIN.format(how=how))
     ended = rqa("--plugin", tmp_path / "tides.py", "plugins")
     assert why in " ".join((ended.out + ended.err).split())
+
+
+def test_an_endless_reader_is_stopped_and_files_are_read_again_with_a_repaired_plugin(rqa: Any, tmp_path: Path) -> None:
+    plugin, docs = tmp_path / "neaps.py", tmp_path / "docs"
+    docs.mkdir()
+    (docs / "log.tide").write_text("tide~The~water~stood~at~four~metres.\n")
+    (tmp_path / "rqa.toml").write_text("[retriever.bm25]\nfile_seconds = 1\n")
+    arguments = "--plugin", plugin, "--config", tmp_path / "rqa.toml", "search", "-d", docs, "-r", "bm25", "water"
+    good = PLUGIN.format(how='suffixes="tide"').replace("tides:", "neaps:")
+    plugin.write_text(good.replace("        found = Blocks()", "        while True: pass"))
+    assert "log.tide: reading it took longer than" in rqa(*arguments).err
+    plugin.write_text(good)
+    assert "tide The water stood at four metres." in rqa(*arguments).out
+
+
+def test_a_format_can_be_left_out_and_is_listed(rqa: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = {row["name"]: row for row in json.loads(rqa("plugins", "--json").out) if row["kind"] == "format"}
+    assert listed["rst"]["summary"] == "Reads files *.rst."
+    monkeypatch.setenv("RQA_PLUGINS", "-mail")
+    assert {row["name"]: row["state"] for row in json.loads(rqa("plugins", "--json").out)}["mail"] == "off"

@@ -388,8 +388,8 @@ def test_http_lets_in_this_machine_or_the_token_alone(tmp_path: Path, docs: Path
 
 
 def test_an_http_client_that_sends_no_whole_request_in_time_is_disconnected(tmp_path: Path, docs: Path) -> None:
-    with serving(tmp_path, "--docs", docs) as (url, _):
-        address = httpx.URL(url)
+    with serving(tmp_path, "--docs", docs, command=HTTP) as server:
+        address = httpx.URL(server.url)
         with socket.create_connection((address.host, address.port or 0), timeout=20) as connection:
             connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n")
             assert connection.recv(1) == b""

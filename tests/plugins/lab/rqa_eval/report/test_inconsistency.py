@@ -150,7 +150,6 @@ PAIR = {"one": ["Paris"], "other": ["Rome"]}
         (PAIR, {}, ("--pool", "eor"), "no strategy 'eor'. It has: one, other"),
         (PAIR, {}, ("--pool", "one", "--metric", "seconds"), "cannot be compared by 'seconds'"),
         (PAIR, {}, ("-o", "x.md"), "cannot be written as markdown"),
-        (PAIR, {}, ("--set", "x"), "has no set 'x'; it has: cities."),
     ],
 )
 def test_what_cannot_be_compared_is_an_error(
