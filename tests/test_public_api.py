@@ -135,7 +135,7 @@ def test_a_plugin_is_imported_without_its_engine(plugin: str) -> None:
         (["--help"], 1),  # the catalogue
         (
             ["ask", "--no-history", "-d", str(ROOT / "examples" / "harbour"), "Who was the last keeper?"],
-            20,
+            21,
         ),  # one of them, rqa_e5, is tried first
     ],
 )
