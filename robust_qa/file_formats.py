@@ -46,6 +46,6 @@ class FileFormat:
         return found
 
 
-def formats_for(suffix: str) -> list[FileFormat]:
-    """Return the formats that a file with that suffix, in lower case and without its dot, may have."""
-    return [each for each in FORMATS if not each.suffixes or each.has_suffix(suffix)]
+def foreign_formats() -> list[FileFormat]:
+    """Return the formats that do not come with rqa, which have versions of their own."""
+    return [each for each in FORMATS if each.version]

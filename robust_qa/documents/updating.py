@@ -14,7 +14,7 @@ from shutil import which
 import msgspec
 
 from ..errors import ConfigError, InputError
-from ..file_formats import FORMATS, formats_for
+from ..file_formats import foreign_formats
 from ..kit.dates import iso_date
 from ..types import Stale
 from ..version import __version__
@@ -115,7 +115,7 @@ class FileReader:
     def options(self) -> str:
         """All that decides how a file is read. With other options, it is looked at again."""
         own = self.cut.words, self.cut.overlap, self.encoding, self.dates, self.megabytes, self.seconds
-        return " ".join(map(str, (*own, __version__, which("tesseract") is not None, *FORMATS)))
+        return " ".join(map(str, (*own, __version__, which("tesseract") is not None, *foreign_formats())))
 
     def stamp(self, path: Path) -> str:
         """Return a hash of the file's bytes and of what decides its passages, "" if the file is too large.
@@ -125,7 +125,8 @@ class FileReader:
         """
         if self._too_large(path):
             return ""
-        formats = formats_for(path.suffix.lower().removeprefix("."))
+        suffix = path.suffix.lower().removeprefix(".")
+        formats = [each for each in foreign_formats() if not each.suffixes or each.has_suffix(suffix)]
         options = f"{self.cut.words} {self.cut.overlap} {self.encoding} {self._date(path)} {formats}".encode()
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()

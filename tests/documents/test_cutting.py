@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robust_qa.documents import Block, Cut, Document, Excerpt, read
@@ -177,6 +177,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.1"])
+@settings(deadline=None)  # the first example imports the reader of its format
 @given(text=plain_texts, words=st.integers(10, 60), overlap=st.integers(0, 4))
 def test_passages_of_any_file_are_of_bounded_length(folder, name, text, words, overlap):
     (folder / name).write_bytes((".TH A 1\n" if name == "a.1" else "").encode() + text.encode())

@@ -1,10 +1,22 @@
 """A plugin reads files of a format that rqa does not know, also in a worker process."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from robust_qa.file_formats import FORMATS
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    """Forget the formats of a test after it."""
+    before = [*FORMATS]
+    yield
+    FORMATS[:] = before
+
 
 PLUGIN = """
 from robust_qa import hookimpl
