@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,8 +86,8 @@ def write_mt5(folder: Path) -> Path:
     return folder
 
 
-def write_bert(folder: Path, *, labels: int = 1, classifier: bool = True) -> Path:
-    """A BERT cross-encoder with one output or two, or the bare encoder."""
+def write_bert(folder: Path, *, labels: int = 1, classifier: bool = True, words: Iterable[str] = ()) -> Path:
+    """A BERT cross-encoder with one output or two, or the bare encoder. It spells all but `words`."""
     import torch
     import transformers
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -96,6 +97,8 @@ def write_bert(folder: Path, *, labels: int = 1, classifier: bool = True) -> Pat
     for letter in sorted({letter for text in TEXTS for letter in text.lower()}):
         for piece in (letter, f"##{letter}"):
             vocabulary.setdefault(piece, len(vocabulary))
+    for word in words:
+        vocabulary.setdefault(word, len(vocabulary))
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -103,7 +106,7 @@ def write_bert(folder: Path, *, labels: int = 1, classifier: bool = True) -> Pat
     tokenizer.enable_truncation(16)  # as published ones do
     config = transformers.BertConfig(
         vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
-        max_position_embeddings=128, num_labels=labels, initializer_range=0.5,
+        max_position_embeddings=128, num_labels=labels, initializer_range=0.02 if words else 0.5,
     )  # fmt: skip
     model: Any = (transformers.BertForSequenceClassification if classifier else transformers.BertModel)(config)
     model.save_pretrained(folder)
