@@ -102,7 +102,7 @@ def refresh(config: Config, host: Host, overrides: Mapping[tuple[Kind, str], Map
             if not components.has("retriever", name, "refresh"):
                 continue
             report = _indexed(Components(config, host, overrides=overrides), name, lambda it: it.refresh())
-        except (BusyError, ConfigError, MissingError):  # a wrong configuration is told by the question
+        except (BusyError, ConfigError, MissingError):  # the question reports a wrong configuration
             continue
         except RqaError as error:
             messages.append(f"The index of {name} was not updated: {error.message}")

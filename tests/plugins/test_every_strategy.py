@@ -113,7 +113,7 @@ MALFORMED: dict[str, Any] = {
 async def ask(
     strategy: str, reply: Callable[[str], Any], *, latency: float = 0.0, **options: Any
 ) -> tuple[Any, Server, str]:
-    """The answer or the error, the server that was asked, and what is told on stderr."""
+    """The answer or the error, the server that was asked, and the messages on stderr."""
     tree = {
         "defaults": {"reader": "openai", "strategy": strategy, "evaluator": "judge"},
         "strategy": {strategy: options},
