@@ -84,14 +84,15 @@ def recipe(rqa: Callable[..., Any], world: Path) -> Callable[..., tuple[Any, Any
             return continuation(("[Relevant]Jane Austen[Utility:5]", -0.1))
         return "Documents: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>"
 
-    def run(name: str, *options: object) -> tuple[Any, Any]:
+    def run(name: str, *options: object, own: str = "temperature = 0.7\nstructured = 'none'\n") -> tuple[Any, Any]:
         # BERTScore needs vectors, and the paper's thresholds an evaluator that has none of its own.
         evaluator = {"eor": "embedded", "crag": "t5"}.get(name.partition("-")[0], "lexical")
         with serve(replied) as server:
-            table = f'[reader.model]\nplugin = "openai"\nmodel = "m"\nbase_url = "{server.url}"\ntemperature = 0.7\n'
+            table = f'[reader.model]\nplugin = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n{own}'
             judge = f'[evaluator.t5]\nmodel = "{write_model(Path("tiny-t5"))}"\n' if evaluator == "t5" else ""
-            world.write_text(SETTINGS.replace("lexical", evaluator) + table + 'structured = "none"\n' + judge)
+            world.write_text(SETTINGS.replace("lexical", evaluator) + table + judge)
             ended = rqa("--config", world, "eval", "--recipe", name, "rows.jsonl", "-o", "run", *options)
+            run.calls = [request.body for request in server.requests]  # type: ignore[attr-defined]
         assert ended.code == 0, ended.err
         files = Path("run/answers").glob("*.jsonl")
         answers = [json.loads(line) for file in files for line in file.read_text().splitlines()]
@@ -116,6 +117,40 @@ def test_a_recipe_runs_with_one_command(recipe: Any, name: str) -> None:
 def test_options_of_the_command_win_over_the_recipe(recipe: Any) -> None:
     told, _ = recipe("astute-table1", "-s", "rag", "--metrics", "em")
     assert (names(told["strategies"]), names(told["metrics"])[0]) == (["rag"], "em")
+
+
+TEMPERATURES = {"astute-table1": {0.0, 0.7}, "activerag-table2": {0.2}, "eor-top": {0.0}}  # usc samples at 0.7
+
+
+@pytest.mark.parametrize("name", TEMPERATURES)
+def test_a_recipe_asks_in_plain_text_at_the_temperature_of_its_paper(recipe: Any, name: str) -> None:
+    recipe(name, own="")
+    assert {body["temperature"] for body in recipe.calls} == TEMPERATURES[name]
+    assert not any("response_format" in body for body in recipe.calls)
+
+
+def test_the_self_consistency_of_activerag_samples_every_method_at_its_temperature(recipe: Any) -> None:
+    recipe("activerag-consistency", "--repeat", 2, own="")
+    assert {body["temperature"] for body in recipe.calls} == {0.7}
+    assert len({body["seed"] for body in recipe.calls}) == 2  # one for each repetition
+
+
+def prompts(calls: Any) -> list[str]:
+    return ["\n".join(message["content"] for message in body["messages"]) for body in calls]
+
+
+def test_figure_5_of_astute_compares_long_answers_only(recipe: Any) -> None:
+    recipe("astute-figure5", own="")
+    answering = [prompt for prompt in prompts(recipe.calls) if "from your own memory" not in prompt]
+    assert len(answering) == 3 and all("one paragraph of several sentences" in prompt for prompt in answering)
+
+
+def test_the_baseline_of_eor_is_told_that_the_passages_are_true(recipe: Any) -> None:
+    for name in ("eor-top", "eor-table1"):
+        recipe(name, "--force", own="")
+        reading = [prompt for prompt in prompts(recipe.calls) if "direct answer" in prompt]
+        assert reading and all("to be true" in prompt for prompt in reading if "<document" in prompt)
+        assert any("<document" in prompt for prompt in reading)
 
 
 def test_a_recipe_runs_with_a_tiny_model(rqa: Callable[..., Any], world: Path) -> None:

@@ -178,9 +178,9 @@ def evaluate_sets(
     from .strategies import check
     from .views import VIEWS
 
-    for line in recipes.apply(run):
-        run.say(line)
     options = Answering(**answering)
+    for line in recipes.apply(run, options):
+        run.say(line)
     check(run, options, [*strategy, *([baseline] if baseline else [])])
     plan = Plan(
         folder=out or _default_folder(data),

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from robust_qa import RqaError
+
 FOLDER = Path(__file__).with_name("recipes")
 _SETTINGS = f"{__name__}.settings"
+_READER = "defaults.reader"
+_OF_READER = ("temperature", "seed", "structured")  # settings of a paper's model that hold for any model
 
 if TYPE_CHECKING:
-    from robust_qa.cli import Run
+    from robust_qa.cli import Answering, Run
 
 
 def load(file: str) -> dict[str, Any]:
@@ -41,28 +47,44 @@ def use(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
         return
     recipe = load("commands")[name]
     chosen = load(recipe["of"])
-    options = {key: value for key, value in recipe.items() if key not in ("of", "about", "strategy")}
+    options = {key: value for key, value in recipe.items() if key not in ("of", "about", "strategy", "temperature")}
     passages = {"k": chosen["defaults"]["k"]} if "k" in chosen.get("defaults", {}) else {}
     ctx.default_map = {**passages, "strategy": [recipe["strategy"]], **options}
     tree: dict[str, Any] = {kind: chosen[kind] for kind in ("strategy", "evaluator") if kind in chosen}
     if "evaluator" in chosen.get("defaults", {}):  # whose thresholds the strategies name
         tree["defaults"] = {"evaluator": chosen["defaults"]["evaluator"]}
-    ctx.meta[_SETTINGS] = name, tree
+    model = {**chosen["reader"]["model"], **recipe}
+    ctx.meta[_SETTINGS] = name, tree, {key: model[key] for key in _OF_READER if key in model}
 
 
-def apply(run: Run) -> list[str]:
+def apply(run: Run, answering: Answering) -> list[str]:
     """Put the recipe below the configuration. Return what the configuration sets in another way, one text each."""
-    name, tree = click.get_current_context().meta.get(_SETTINGS, ("", {}))
+    name, tree, of_reader = click.get_current_context().meta.get(_SETTINGS, ("", {}, {}))
     if not name:
         return []
+    config = run.load_config(answering.overrides())
+    readers = {*config.names("reader"), *(str(value.value) for key, value in config.leaves() if key == _READER)}
+    tree["reader"] = {
+        reader: _accepted(run, config.table("reader", reader).values, reader, of_reader) for reader in readers
+    }
     run.set_weakest(f"the recipe {name}", tree, FOLDER)
-    values = dict(run.load_config().leaves())
+    values = dict(run.load_config(answering.overrides()).leaves())
     return [
         f"{key} is {json.dumps(values[key].value, default=str)} by {values[key].layer.origin}, "
         f"and {json.dumps(value)} in the recipe {name}"
         for key, value in _leaves("", tree)
         if key in values and values[key].value != value
     ]
+
+
+def _accepted(run: Run, table: Mapping[str, Any], reader: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that the reader has as options. Each reader of the configuration gets those of the paper."""
+    with suppress(RqaError):  # a reader that is not installed is told of if it is used
+        plugin = str(table["plugin"].value) if "plugin" in table else reader
+        options = run.host.find("reader", plugin).options
+        known = {field.name for field in fields(options)} if options else set()
+        return {key: value for key, value in settings.items() if key in known}
+    return {}
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
