@@ -249,18 +249,20 @@ class Toolbox:
         if hasattr(reader.component, "read"):
             call: Call[Reading] = Call("read", (question, list(passages)), Reading, question)
             return await reader.call(call, self.trace)
+        prompt = prompt or reading.PROMPT
+        structured = self.structured and "format" in prompt.fields  # else the prompt itself says how to reply
         generation = await self._generation(
-            prompt or reading.PROMPT,
+            prompt,
             passages=passages,
             fields={
                 "question": fenced(question),
-                **reading.instructions(structured=self.structured, abstain=abstain),
+                **reading.instructions(structured=structured, abstain=abstain),
             },
             order=order,
             seed=seed,
             sample=sample,
             temperature=temperature,
-            schema=reading.schema(abstain=abstain) if self.structured else None,
+            schema=reading.schema(abstain=abstain) if structured else None,
             preview=reading.preview if final else None,
         )
         completion = await reader.call(generation, self.trace)

@@ -185,7 +185,10 @@ def _read(raw: Any, hint: Any, layer: Layer) -> Any:
         raw = _from_text(raw, hint)
     if isinstance(raw, int | float) and not -(2**63) <= raw < 2**63:  # also inf and nan
         raise ConfigError(f"the number {shown('', raw)} is out of range.")
-    if not isinstance(raw, str) or _mentions(hint, Key):
+    named = any(
+        raw in typing.get_args(kind) for kind in _alternatives(hint) if typing.get_origin(kind) is typing.Literal
+    )
+    if not isinstance(raw, str) or named or _mentions(hint, Key):
         return raw
     if _mentions(hint, Url):
         _check_url(raw)
@@ -211,7 +214,7 @@ def _from_text(text: str, hint: Any) -> Any:
         return None
     if kinds & {str, Url, Key, Path, Expression, EmbedderName, Trusted}:
         return text
-    if any(typing.get_origin(kind) is typing.Literal for kind in kinds):
+    if any(text in typing.get_args(kind) for kind in kinds if typing.get_origin(kind) is typing.Literal):
         return text
     try:
         return tomli.loads(f"value = {text}")["value"]

@@ -20,7 +20,7 @@ from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, ask_each,
 from .fusion import fused
 from .http import read_body, retry_after
 from .labels import Labels, in_either_form
-from .prompts import arrange, fenced, load_prompts
+from .prompts import Prompts, arrange, fenced, load_prompts
 from .quantity import Quantity, quantities, same_value, with_digits, with_normal_quantities
 from .quotes import cite_quote, closest_quotes, quote_windows
 from .refusals import FILTERED, Refusal, connection_error, httpx_errors, json_object
@@ -75,6 +75,7 @@ __all__ = [
     "Labels",
     "Prompt",
     "Prompter",
+    "Prompts",
     "Quantity",
     "Refusal",
     "answer_key",

@@ -78,6 +78,7 @@ class Prompter:
 
     def __init__(self, folder: Path, options: Any = None) -> None:
         self.prompts: dict[str, Prompt] = load_prompts(folder, getattr(options, "prompts", None))
+        self._plain = getattr(options, "prompts", None) == "paper"  # whose prompts ask in plain text
         self._order: Order = getattr(options, "order", "descending")
         self._repairs = "repair" in self.prompts and getattr(options, "repair", True)
         self._abstain: bool = getattr(options, "abstain", True)
@@ -100,14 +101,14 @@ class Prompter:
         `fields` are put in as they are: use `fenced` for what comes from outside. `how` overrides the sampling
         options. Raises CutError if the reply was cut within its reasoning.
         """
-        null = form is not None and toolbox.structured
+        null = form is not None and toolbox.structured and not self._plain
         filled = {
             "question": fenced(toolbox.question.text),
             "abstain": abstention(offered=self._abstain, null=null),
             **(fields or {}),
         }
         if form:
-            filled["format"] = self.text(f"{form.name}_{'json' if toolbox.structured else 'text'}", **filled)
+            filled["format"] = self.text(f"{form.name}_{'json' if null else 'text'}", **filled)
         completion = await toolbox.generate(
             self.prompts[role],
             passages=passages,

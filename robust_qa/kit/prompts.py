@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from ..errors import ConfigError, RqaError, did_you_mean
 from ..prompt import Prompt
@@ -17,6 +17,7 @@ from .dates import iso_date
 from .replies import TAGS, UNKNOWN
 
 T = TypeVar("T")
+Prompts = dict[str, Path] | Literal["paper"]  # files that replace prompts, by name, or the set of the paper
 
 
 def arrange(ranked: Sequence[T], order: Order, seed: int | str = 0) -> list[T]:
@@ -73,14 +74,20 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def load_prompts(folder: Path | None = None, overrides: Mapping[str, Path] | None = None) -> dict[str, Prompt]:
+def load_prompts(
+    folder: Path | None = None, overrides: Mapping[str, Path] | Literal["paper"] | None = None
+) -> dict[str, Prompt]:
     """Return the prompts of `folder` (its `*.txt` files, by stem), some replaced by the files in `overrides`.
+
+    "paper" replaces them by those in the subfolder `paper`, which follow the prompts of the strategy's paper.
 
     Without `folder`, returns the host's prompt `read`, which `toolbox.read` uses with language models.
 
     Raises ConfigError if an override has no matching prompt, cannot be read, or uses an unknown field or no field.
     """
     prompts = {path.stem: Prompt(_read(path), path.stem) for path in sorted((folder or _OWN).glob("*.txt"))}
+    if isinstance(overrides, str):
+        return prompts | (load_prompts(folder / overrides) if folder else {})
     problems: list[RqaError] = []
     for name, path in (overrides or {}).items():
         try:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from robust_qa import CutError, Passage, RqaError
-from robust_qa.kit import Prompter, ask_each, fenced
+from robust_qa.kit import Prompter, Prompts, ask_each, fenced
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -40,7 +40,8 @@ class Judge:
         reader: str | None = None  # reader that judges, such as a cheaper one; default: the one that answers
         # maximum tokens of a reply; default: the reader's
         max_tokens: Annotated[int, Meta(ge=1)] | None = None
-        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts: plain, cot, few-shot
+        # files that replace prompts: plain, cot, few-shot; or paper: Tables 8 to 10
+        prompts: Prompts = field(default_factory=dict)
 
     def __init__(self, options: Options) -> None:
         self._options = options

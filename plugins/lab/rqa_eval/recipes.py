@@ -48,11 +48,11 @@ def use(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
     recipe = load("commands")[name]
     chosen = load(recipe["of"])
     options = {key: value for key, value in recipe.items() if key not in ("of", "about", "strategy", "temperature")}
-    passages = {"k": chosen["defaults"]["k"]} if "k" in chosen.get("defaults", {}) else {}
+    passages = {"k": chosen["defaults"]["k"]} if "k" in chosen["defaults"] else {}
     ctx.default_map = {**passages, "strategy": [recipe["strategy"]], **options}
     tree: dict[str, Any] = {kind: chosen[kind] for kind in ("strategy", "evaluator") if kind in chosen}
-    if "evaluator" in chosen.get("defaults", {}):  # whose thresholds the strategies name
-        tree["defaults"] = {"evaluator": chosen["defaults"]["evaluator"]}
+    # The strategies name the thresholds of the evaluator.
+    tree["defaults"] = {key: chosen["defaults"][key] for key in ("evaluator", "prompts") if key in chosen["defaults"]}
     model = {**chosen["reader"]["model"], **recipe}
     ctx.meta[_SETTINGS] = name, tree, {key: model[key] for key in _OF_READER if key in model}
 

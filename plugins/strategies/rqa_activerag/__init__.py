@@ -15,7 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from robust_qa import Answer, ContextError, CutError, Order, Passage
-from robust_qa.kit import ANSWER, NOTE, PLAIN_TEXT, TEXT, Form, Prompter, fenced, list_of, numbers_of, object_of, warn
+from robust_qa.kit import (
+    ANSWER,
+    NOTE,
+    PLAIN_TEXT,
+    TEXT,
+    Form,
+    Prompter,
+    Prompts,
+    fenced,
+    list_of,
+    numbers_of,
+    object_of,
+    warn,
+)
 
 from .account import Lesson, answered, details, explained, remembered
 from .parsing import Revision, Thought, parse_revision, parse_thought
@@ -46,7 +59,7 @@ class ActiveRag:
         # maximum tokens of a reply; default: the reader's
         max_tokens: Annotated[int, Meta(ge=1)] | None = None
         seed: int = 0  # for sampling and the random order
-        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts, by name
+        prompts: Prompts = field(default_factory=dict)  # files that replace prompts, by name; or paper: as in its code
 
         def __post_init__(self) -> None:
             if not self.instructions or len(set(self.instructions)) < len(self.instructions):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, ContextError, CutError, Order, Passage
-from robust_qa.kit import PLAIN_TEXT, Filled, Prompter, final_answer, json_preview, says_unknown, warn
+from robust_qa.kit import PLAIN_TEXT, Filled, Prompter, Prompts, final_answer, json_preview, says_unknown, warn
 
 from . import forms
 from .account import details, explained, listed, rendered
@@ -44,7 +44,9 @@ class Astute:
         temperature: Annotated[float, Meta(ge=0)] | None = None  # sampling temperature; default: the reader's
         max_tokens: Annotated[int, Meta(ge=1)] | None = None  # maximum tokens of a reply; default: the reader's
         seed: int | None = None  # for sampling and the random order; default: the reader's
-        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts, by name
+        prompts: Prompts = field(
+            default_factory=dict
+        )  # files that replace prompts, by name; or paper: as in Appendix A
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from robust_qa import Answer, CallError, ConfigError, Expression, Passage
-from robust_qa.kit import Prompter, fenced, warn, with_title
+from robust_qa.kit import Prompter, Prompts, fenced, warn, with_title
 
 from . import keywords
 from .account import Allowance, Correction, kept, listed
@@ -67,7 +67,7 @@ class Crag:
         ablation: Ablation | None = None
         # maximum texts of a question for a language model as evaluator; each is a call
         max_judged: Annotated[int, Meta(ge=1)] = 100
-        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace prompts: rewrite
+        prompts: Prompts = field(default_factory=dict)  # files that replace prompts: rewrite; or paper: Table 7
 
         def __post_init__(self) -> None:
             paper = PAIRS[self.thresholds] if self.thresholds else (None, None)

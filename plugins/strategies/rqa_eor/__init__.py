@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from robust_qa import Answer, EmbedderName, Expression, Order
-from robust_qa.kit import Prompter, load_prompts
+from robust_qa.kit import Prompter, Prompts, load_prompts
 
 from .voting import Pooling
 
@@ -43,7 +43,8 @@ class Eor:
         nli_model: Path | None = None  # folder of the classifier for the similarity nli
         embedder: EmbedderName | None = None  # for the similarity cosine; default: the one in [defaults]
         abstain: bool = True  # false: ask a language model for an answer even if the passages do not contain it
-        prompts: dict[str, Path] = field(default_factory=dict)  # files that replace the prompts recall and read
+        # files that replace the prompts recall and read; or paper: Appendix C.2
+        prompts: Prompts = field(default_factory=dict)
 
         def __post_init__(self) -> None:
             for name, of in (("weights", "pool"), ("lambdas", "similarities")):
@@ -65,10 +66,11 @@ class Eor:
         from .similarity import BUILT_IN, similarities
 
         self.options = options
-        overrides = dict(options.prompts)
-        read = {"read": overrides.pop("read")} if "read" in overrides else None
-        self.read_prompt = load_prompts(overrides=read)["read"]
-        self.recall = Prompter(Path(__file__).with_name("prompts"), replace(options, prompts=overrides))
+        own = options.prompts
+        recall = own if own == "paper" else {name: file for name, file in own.items() if name != "read"}
+        self.recall = Prompter(Path(__file__).with_name("prompts"), replace(options, prompts=recall))
+        read = {"read": own["read"]} if own != "paper" and "read" in own else None
+        self.read_prompt = self.recall.prompts.get("read") or load_prompts(overrides=read)["read"]
         lambdas = options.lambdas or [1 / len(options.similarities)] * len(options.similarities)
         self._lambdas = {name: number for name, number in zip(options.similarities, lambdas, strict=True) if number}
         self._similarities = similarities(list(self._lambdas), options.nli_model, embedder)
