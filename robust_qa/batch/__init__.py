@@ -15,7 +15,7 @@ from .input import (
 from .lines import read_lines
 from .rows import read_passages, unread_passages
 from .run import Batch, answer_all
-from .state import answered_by
+from .state import answered_by, options_of
 
 __all__ = [
     "Batch",
@@ -32,6 +32,7 @@ __all__ = [
     "check_rows",
     "input_rows",
     "is_table",
+    "options_of",
     "portable",
     "question_column",
     "read_lines",

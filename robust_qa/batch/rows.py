@@ -11,7 +11,7 @@ import re
 from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw
@@ -82,8 +82,10 @@ class Row:
         repetition = _decode_any(self.fields.get("repetition", Raw(b"0")))
         return Question(text.strip(), self._id(), self._passages(), repetition if isinstance(repetition, int) else 0)
 
-    def answered(self, answer: Answer, *, details: bool = False, trace: bool = False, passages: bool = True) -> bytes:
-        """The output line for an answer or an abstention, with an outline of the trace."""
+    def answered(
+        self, answer: Answer, *, details: bool = False, trace: bool | Literal["whole"] = False, passages: bool = True
+    ) -> bytes:
+        """The output line for an answer or an abstention, with an outline of the trace or the whole of it."""
         line = self._echo(passages) | {
             "answer": answer.text,
             "abstained": answer.text is None,
@@ -99,7 +101,7 @@ class Row:
         if details:
             line["details"] = answer.details
         if trace:
-            line["trace"] = list(map(outline, answer.trace))
+            line["trace"] = list(answer.trace if trace == "whole" else map(outline, answer.trace))
         return _encode(line) + b"\n"
 
     def failed(self, error: RqaError, *, passages: bool = True) -> bytes:

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -119,7 +119,7 @@ class Batch:
     `ordered`: write answers in input order. A finished row waits for slower ones before it. New rows start until 64 MiB
     of finished rows wait.
     `has_passages` says whether the rows bring passages. None: the first row decides.
-    `passages`, `details` and `trace` say what the output lines contain.
+    `passages`, `details` and `trace` say what the output lines contain. A "whole" trace has the prompts too.
 
     `stopped`: the run ended early. `trouble`: it stopped by itself, because every further row would fail.
     """
@@ -138,7 +138,7 @@ class Batch:
     has_passages: bool | None = None
     passages: bool = True
     details: bool = False
-    trace: bool = False
+    trace: bool | Literal["whole"] = False
     say: Callable[[str], None] = lambda text: None
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -144,6 +145,12 @@ def answered_by(session: Session, strategy: str, *, has_passages: bool, as_given
         if own := {key: value for key, value in options.items() if key.startswith(f"{name}.")}:
             found[f"{what} options"] = _digest(json.dumps(own, sort_keys=True, default=str))
     return found
+
+
+def options_of(table: str, options: Any) -> dict[str, Any]:
+    """Return all options of a component by name. Secrets are asterisks; options with a hidden repr are left out."""
+    fields = () if options is None else dataclasses.fields(options)
+    return {one.name: scrubbed(f"{table}.{one.name}", getattr(options, one.name)) for one in fields if one.repr}
 
 
 def _options(config: Config) -> dict[str, Any]:

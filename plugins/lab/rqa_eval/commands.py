@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from .conditions import Condition
     from .gate import StoredScores
+    from .running import Plan
 
 T = TypeVar("T")
 
@@ -73,6 +74,13 @@ def _order(text: str) -> str:
     return text
 
 
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError("a number of passages is 1 or more")
+    return int(text)
+
+
+NUMBERS = Several("NUMBERS", _number)
 SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Several("NAMES", str)
 
 
@@ -115,14 +123,24 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
     help="Exit with 6 if a metric is significantly worse than in this run.",
 )
 @click.option(
-    "--by", "views", type=click.Choice(_VIEWS), multiple=True, help="Also show results by slice. May be repeated."
+    "--by",
+    "views",
+    metavar="SLICES",
+    multiple=True,
+    shell_complete=lambda ctx, param, text: [name for name in _VIEWS if name.startswith(text)],
+    help="Also show results by retrieval-precision, conflict, conflict-rate, knowledge or a field of the rows. "
+    "May be repeated.",
 )
+@click.option("--prompts", is_flag=True, help="Keep the prompt of every call in the answers.")
 @click.option("--worst-case", is_flag=True, help="Give only passages without the answer.")
 @click.option("--attack", type=click.Choice([*ATTACKS, ALL]), help="Plant false passages.")
 @click.option("--rate", "rates", metavar="SHARES", type=SHARES, help="Share of passages that --attack replaces.")
 @click.option("--drop", metavar="SHARES", type=SHARES, help="Remove this share of the passages with the answer.")
 @click.option(
     "--repeat", metavar="N", type=click.IntRange(2, 10_000), help="Ask each question N times, with a temperature."
+)
+@click.option(
+    "--top", metavar="NUMBERS", type=NUMBERS, help="Give only the first passages, as many as each number says."
 )
 @click.option("--order", metavar="ORDERS", type=ORDERS, help="Give the passages in these orders.")
 @jobs_option
@@ -146,11 +164,13 @@ def evaluate_sets(
     baseline: str | None,
     gate: Path | None,
     views: tuple[str, ...],
+    prompts: bool,
     worst_case: bool,
     attack: str | None,
     rates: tuple[float, ...] | None,
     drop: tuple[float, ...] | None,
     repeat: int | None,
+    top: tuple[int, ...] | None,
     order: tuple[Order, ...] | None,
     jobs: int,
     strategy: tuple[str, ...],
@@ -168,7 +188,9 @@ def evaluate_sets(
         raise click.UsageError(f"{option} keeps RUN and --force replaces it. Use only one of them.")
     if out and not out.is_dir() and suffix_of(out) in {*ROW_FORMATS, *TEXT_FORMATS, "html"}:
         raise click.UsageError(f"-o names the folder of the run. To write {out}: rqa report RUN -o {out}")
-    conditions = _conditions(worst_case=worst_case, attack=attack, rates=rates, drop=drop, order=order, repeat=repeat)
+    conditions = _conditions(
+        worst_case=worst_case, attack=attack, rates=rates, drop=drop, order=order, repeat=repeat, top=top
+    )
     from robust_qa.cli.answering import in_session
 
     from .cards import CARD_METRICS
@@ -176,7 +198,7 @@ def evaluate_sets(
     from .questions import read_sets, remarks
     from .running import Plan, evaluate
     from .strategies import check
-    from .views import VIEWS
+    from .views import view
 
     options = Answering(**answering)
     for line in recipes.apply(run, options):
@@ -187,7 +209,7 @@ def evaluate_sets(
         sets=read_sets(data, layout, sample=sample, seed=seed, negative=worst_case, fakes=attack is not None),
         strategies=strategy,
         conditions=conditions,
-        views=[VIEWS[name] for name in dict.fromkeys(views)],
+        views=[view(name) for name in dict.fromkeys(views)],
         metrics=_metrics(run, [*metrics, *(CARD_METRICS if attack else ())] if metrics else ()),
         metric=metrics[0] if metrics else None,
         over=over,
@@ -195,11 +217,13 @@ def evaluate_sets(
         sample=sample,
         seed=seed,
         jobs=jobs,
+        prompts=prompts,
         fakes=attack is not None,
         resume=resume,
         retry=retry_failed,
         force=force,
     )
+    _check_fields(views, plan)
     for line in chain.from_iterable(map(remarks, plan.sets)):
         run.say(line)
     stored = StoredScores.load(gate) if gate else None  # now, because it may be in the folder of this run
@@ -214,6 +238,15 @@ def evaluate_sets(
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
 
 
+def _check_fields(views: Sequence[str], plan: Plan) -> None:
+    """Raise a usage error for a view that is no field of any row either."""
+    fields = {field for one in plan.sets for item in one.items for field in item.rest}
+    for name in views:
+        if name not in (*_VIEWS, *fields):
+            known = ", ".join([*_VIEWS, *sorted(fields)])
+            raise click.UsageError(f"--by {name}: no row has this field. Choose from: {known}.")
+
+
 def _default_folder(data: Sequence[Path]) -> Path:
     return Path("+".join(path.resolve().stem for path in data)[:80] + ".eval")
 
@@ -226,14 +259,15 @@ def _conditions(
     drop: Sequence[float] | None,
     order: Sequence[Order] | None,
     repeat: int | None,
+    top: Sequence[int] | None,
 ) -> list[Condition]:
     """Return the conditions to ask under. The options exclude each other."""
     from . import conditions
 
     if rates is not None and attack is None:
         raise click.UsageError("--rate needs --attack.")
-    if sum(map(bool, (worst_case, attack, drop, order, repeat))) > 1:
-        raise click.UsageError("Use only one of --worst-case, --attack, --drop, --order and --repeat.")
+    if sum(map(bool, (worst_case, attack, drop, order, repeat, top))) > 1:
+        raise click.UsageError("Use only one of --worst-case, --attack, --drop, --order, --repeat and --top.")
     if worst_case:
         return [conditions.worst_case()]
     if attack == ALL:
@@ -244,6 +278,8 @@ def _conditions(
         return [conditions.dropped(rate) for rate in drop]
     if repeat:
         return [conditions.repeated(number) for number in range(1, repeat + 1)]
+    if top:
+        return [conditions.first(number) for number in top]
     if order:
         return [conditions.ordered(name) for name in order]
     return [conditions.untouched()]

@@ -86,6 +86,15 @@ def ordered(order: Order) -> Condition:
     return Condition(order, edit)
 
 
+def first(number: int) -> Condition:
+    """Return the condition that keeps the first passages (ActiveRAG, Section 5.3)."""
+
+    def edit(item: Item, passages: list[Passage], _: random.Random) -> PreparedQuestion:
+        return PreparedQuestion(item, passages[:number])
+
+    return Condition(f"top {number}", edit)
+
+
 def dropped(rate: float) -> Condition:
     """Return the condition that drops each passage with the answer with probability `rate` (CRAG, Figure 3)."""
 

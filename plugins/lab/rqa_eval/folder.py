@@ -101,10 +101,20 @@ class Folder:
             whole["began"] = earlier["began"]
             whole["strategies"] = [*kept, *(one for one in description["strategies"] if one not in kept)]
             whole["views"] = list(dict.fromkeys([*earlier["views"], *description["views"]]))
+            for key, value in earlier.get("record", {}).items():  # of strategies that this command does not name
+                now = whole["record"].setdefault(key, value)
+                whole["record"][key] = value | now if isinstance(value, dict) else now
             for key in ("baseline", "metric", "over"):
                 whole[key] = description[key] or earlier.get(key)
         self.write("run.json", json.dumps(whole, indent=2) + "\n")
         return whole
+
+    def note_served(self, models: list[str]) -> None:
+        """Add the models that the server of the reader named in its replies to run.json."""
+        whole = self._description() or {}
+        known = whole["record"].get("served", [])
+        whole["record"]["served"] = sorted({*known, *models})
+        self.write("run.json", json.dumps(whole, indent=2) + "\n")
 
     def remove_scores(self) -> None:
         """Remove the scores before the answers change."""

@@ -22,10 +22,11 @@ from .estimates import StrategyResult
 from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
 from .questions import QuestionSet, lines, with_passages
+from .record import record, served
 from .relevance import retrieval_quality
 from .scoring import Scores
 from .strategies import ALL, expand, supported, unsupported
-from .views import VIEWS, View
+from .views import View, view
 
 if TYPE_CHECKING:
     from robust_qa.answering import Session
@@ -38,6 +39,7 @@ _DIGEST = 12  # characters of a digest
 class Plan:
     """The settings of a run. Views show `metric`; by default that of the continued run, or the first of `metrics`.
 
+    `prompts`: keep the prompt of every call in the answers.
     `over`: the text to measure, the answer or the whole reply; default: as in the continued run, or the answer.
     """
 
@@ -54,6 +56,7 @@ class Plan:
     seed: int = 0
     jobs: int = 8
     fakes: bool = False
+    prompts: bool = False
     resume: bool = False
     retry: bool = False
     force: bool = False
@@ -74,6 +77,7 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> bool:
     first, *_ = supported(names, unsupported(session, names, has_passages=True, as_given=True))
     folder = Folder(plan.folder)
     description = _description(session, plan, folder, names)
+    description["record"] = record(session, names)
     description["answering"] = answered_by(session, first, has_passages=True, as_given=True)
     with folder.locked():
         whole = folder.begin(description, resume=plan.resume, force=plan.force)
@@ -110,7 +114,7 @@ async def _evaluate(
             has_passages=has_passages,
             passages=False,
             details=True,
-            trace=True,
+            trace="whole" if plan.prompts else True,
             say=run.say,
         )
         for name in running
@@ -119,6 +123,7 @@ async def _evaluate(
     folder.remove_scores()
     for name, batch in batches.items():
         await answer_rows(run, batch, name)
+    folder.note_served(served(session))
     left_out = [StrategyResult(name, "left out", message=error.message) for name, error in errors.items()]
     scored = [one["name"] for one in whole["strategies"] if one["name"] in running or one["name"] not in names]
     plan = replace(
@@ -126,7 +131,7 @@ async def _evaluate(
         metric=whole["metric"],
         over=whole["over"],
         baseline=whole["baseline"],
-        views=[VIEWS[v] for v in whole["views"]],
+        views=[view(name) for name in whole["views"]],
     )
     return await _score(run, session, plan, folder, scored, left_out=left_out, judge=_judge(session, running[0]))
 

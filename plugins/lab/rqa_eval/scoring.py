@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from robust_qa import Metric, Outcome, PluginError, RqaError
+from robust_qa import InputError, Metric, Outcome, PluginError, RqaError
 
 from .estimates import Estimate, estimate, mean
 from .metrics import over_reply, reads_text
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BATCH = 64  # questions that are scored concurrently, so that an evaluator can batch them
+_MOST_SLICES = 50
+_LAST = 99  # after numbers
 _NONE = math.nan
 _TOLERANCE = 1e-3  # for rounding errors of a share
 _HINT = "Leave it out with --metrics, or report it to the author of its plugin."
@@ -138,12 +140,19 @@ class Scores:
                 about = {"set": name, "condition": condition}
                 found.append(self._group(rows, about | {"view": None, "slice": None}, baseline, seed))
                 for view in self.views:
-                    for cut in view.slices:
+                    for cut in view.slices or self._slices(view.name):
                         inside = [n for n in rows if cut in self.questions[n].slices[view.name]]
                         # Correctness decides what is in such a slice, so a difference there means nothing.
                         against = None if view.needs else baseline
                         found.append(self._group(inside, about | {"view": view.name, "slice": cut}, against, seed))
         return found
+
+    def _slices(self, view: str) -> list[str]:
+        """Return the slices of a view that the questions are in, sorted. Raises InputError if there are too many."""
+        found = {cut for question in self.questions for cut in question.slices[view]}
+        if len(found) > _MOST_SLICES:
+            raise InputError(f"The field `{view}` has {len(found):,} values. `--by` shows at most {_MOST_SLICES}.")
+        return sorted(found, key=lambda cut: (len(cut), cut) if cut.isdigit() else (_LAST, cut))
 
     def spread(self, metric: str) -> dict[str, dict[str, float]]:
         """Return by strategy how a metric varies over the repetitions of a run.

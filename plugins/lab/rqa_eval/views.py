@@ -20,7 +20,10 @@ MEMORY, PASSAGES = "norag", "rag"  # their answers show the knowledge of the mod
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view. `assign` returns the slices of a question; `needs` are the strategies whose answers it uses."""
+    """A view. `assign` returns the slices of a question; `needs` are the strategies whose answers it uses.
+
+    Without `slices`, the questions decide which there are.
+    """
 
     name: str
     slices: tuple[str, ...]
@@ -57,6 +60,17 @@ def _knowledge(row: Row, correct: Correct) -> Sequence[str]:
         has_answer = any(contains_gold(passage, row["gold"], relevant) for passage in passages)
         found.append("has answer" if has_answer else "miss answer")
     return [*found, "internal knowledge"] if correct.get(MEMORY) else found
+
+
+def view(name: str) -> View:
+    """Return the view of that name, or the one that slices by the field `name` of the rows."""
+    return VIEWS.get(name) or View(name, (), lambda row, _: _values(row, name))
+
+
+def _values(row: Row, name: str) -> Sequence[str]:
+    """Return the value of a field as the only slice, or the items of a list."""
+    value = row.get("fields", {}).get(name)
+    return () if value is None else tuple(map(str, value)) if isinstance(value, list) else (str(value),)
 
 
 VIEWS = {

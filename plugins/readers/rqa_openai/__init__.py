@@ -33,7 +33,7 @@ from robust_qa.kit import warn
 
 from .client import Client, fits_header
 from .dialect import Dialect
-from .replies import Reply, attach_usage, completion_in, warn_of_overflow
+from .replies import Reply, attach_usage, completion_in, served_in, warn_of_overflow
 
 if TYPE_CHECKING:
     from .batch_api import BatchApi
@@ -90,6 +90,7 @@ class OpenAI:
         )
         self._endpoint = self._client.endpoint
         self._batches: BatchApi | None = None
+        self.served: set[str] = set()  # the models that replies name as their author
 
     @property
     def structured(self) -> bool:
@@ -131,6 +132,7 @@ class OpenAI:
         """Return the completion in the reply to a request in `dialect`. Raises the errors of `generate`."""
         fields, limit = self._fields(decoding)
         self._warn(fields, dialect)
+        self._note_model(reply)
         with attach_usage(reply):
             completion = completion_in(reply, self._endpoint, decoding.stop)
         sent_limit = 0 if self._body.keys() & {"max_tokens", "max_completion_tokens"} else limit
@@ -157,6 +159,7 @@ class OpenAI:
             lambda dialect: dialect.raw_request(prompt, fields, limit, top),
         )
         self._warn(fields, dialect)
+        self._note_model(reply)
         with attach_usage(reply):
             continuation = continuation_in(reply, self._endpoint, decoding.stop)
         warn_of_overflow(continuation, [prompt], 0, self._endpoint)
@@ -170,6 +173,10 @@ class OpenAI:
             "stop": decoding.stop or None,
         }
         return fields, decoding.max_tokens or self.max_tokens
+
+    def _note_model(self, reply: Reply) -> None:
+        if name := served_in(reply, self._endpoint):
+            self.served.add(name)
 
     def _warn(self, fields: Mapping[str, Any], dialect: Dialect) -> None:
         """Warn about fields that the endpoint rejected. An unexpectedly sampled reply is then not cached."""

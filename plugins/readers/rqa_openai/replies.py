@@ -92,6 +92,13 @@ class _Body(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Body)
 
 
+def served_in(reply: Reply, endpoint: Endpoint) -> str:
+    """Return the model that the reply names as its author, with the version of the server if it has one, or ""."""
+    body = json_object(reply.body) or {}
+    names = (body.get("model"), body.get("system_fingerprint"))
+    return endpoint.excerpt(" ".join(name for name in names if isinstance(name, str)))
+
+
 def completion_in(reply: Reply, endpoint: Endpoint, stops: Sequence[str] = ()) -> Completion:
     """Return the completion in `reply`, without reasoning, cut at the first of `stops`.
 

@@ -12,7 +12,15 @@ import click
 from robust_qa.cli import FiniteFloat, output_option, print_to
 from robust_qa.kit import printable
 
-_FORMATS = {".md": "markdown", ".markdown": "markdown", ".csv": "csv", ".html": "html", ".htm": "html", ".json": "json"}
+_FORMATS = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".csv": "csv",
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+    ".tex": "latex",
+}
 
 
 class Reports(click.Group):
@@ -72,7 +80,7 @@ def _output_options(*formats: str) -> Callable[[Callable[..., None]], Callable[.
     show_default=True,
     help="Size of the HTML report. Beyond it, questions are left out. 0: no limit.",
 )
-@_output_options("terminal", "markdown", "csv", "html", "json")
+@_output_options("terminal", "markdown", "csv", "html", "json", "latex")
 def report(folders: tuple[Path, ...], form: str | None, out: Path | None, max_size: float) -> None:
     """Show the results of evaluation runs, with the strategies side by side.
 
@@ -95,6 +103,7 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None, max_si
         "csv": lambda: [exports.comma_separated(runs)],
         "html": lambda: run_page(runs, max_size * 1e6 or math.inf),
         "json": lambda: [exports.as_json(runs)],
+        "latex": lambda: [exports.latex([*tables(runs), *card_tables(runs)])],
     }
     _write(shown[form](), out)
 
@@ -154,7 +163,7 @@ def _form(out: Path | None) -> str:
         return _FORMATS[out.suffix.lower()]
     except KeyError:
         raise click.UsageError(
-            f"Unknown file ending: {out}. End it in .md, .csv, .html or .json, or add --to."
+            f"Unknown file ending: {out}. End it in .md, .csv, .html, .json or .tex, or add --to."
         ) from None
 
 

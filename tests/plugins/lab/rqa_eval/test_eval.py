@@ -602,3 +602,33 @@ def test_changed_questions_cannot_be_resumed(evaluate: Any) -> None:
     for options, rows in ((("--seed", "1"), ROWS), (("--worst-case",), ROWS), ((), ROWS[:3])):
         ended = evaluate("-s", "norag", "--resume", *options, rows=rows)
         assert (ended.code, "cannot be continued" in ended.err) == (2, True)
+
+
+def test_slices_by_a_field_of_the_rows(evaluate: Any, rqa: Any, question_set: Any) -> None:
+    rows = [one | {"hops": hops, "kinds": kinds} for one, hops, kinds in zip(
+        ROWS, [2, 10, 2, 2, 10, 10, 2, 10], [["a"], ["a", "b"], ["b"], [], [], [], [], []], strict=True
+    )]  # fmt: skip
+    out = evaluate("-s", "norag", "--by", "hops", "--by", "kinds", rows=rows).out
+    assert figures("accuracy", slice="2") == {"norag": 2 / 4}  # Arda and Cimmeria, not Dune and Gondal
+    assert figures("accuracy", slice="10") == {"norag": 2 / 4}  # Earthsea and Hyrule
+    assert figures("accuracy", slice="a") == {"norag": 1 / 2}
+    shown = table(out, "accuracy (%) by hops")
+    assert [name for name in shown if name.isdigit()] == ["2", "10"] and shown["2"][:2] == ["4", "50.0"]
+    again = rqa("eval", question_set(rows), "-s", "norag", "-o", RUN, "--force", "--by", "hop")
+    assert again.code == 2 and "--by hop: no row has this field. Choose from: " in again.err and "hops" in again.err
+
+
+def test_a_field_with_a_value_for_each_question_is_no_view(evaluate: Any) -> None:
+    rows = [row("Arda", "Aa", gold="Aa", number=number) for number in range(60)]
+    ended = evaluate("-s", "norag", "--by", "number", rows=rows)
+    assert ended.code == 2 and "has 60 values" in ended.err
+
+
+def test_fewer_passages_in_one_run(evaluate: Any) -> None:
+    evaluate("-s", "rag", "--top", "1,2,5")
+    asked = lines("questions.jsonl")
+    assert [len(one["passages"]) for one in asked if one["id"] == "Earthsea"] == [1, 2, 5]
+    right = [figures("accuracy", condition=f"top {number}")["rag"] for number in (1, 2, 5)]
+    assert right == [5 / 8, 5 / 8, 4 / 8]  # Earthsea is right until a second false passage comes
+    for wrong, said in (("0", "is 1 or more"), ("1,x", "is 1 or more")):
+        assert said in evaluate("-s", "rag", "--top", wrong, "--force").err
