@@ -13,8 +13,8 @@ from standins.openai import Server, rate_limited, serve
 ROOT = Path(__file__).parents[2]
 HARBOUR = ROOT / "examples" / "harbour"
 QUESTION = "When was the lighthouse at Skerry Point built?"
-BASELINES = """answer_refinement chain_of_note compact context_filtering cot genread instructrag madra robustrag
-    self_consistency self_rag self_route usc""".split()
+BASELINES = """answer_refinement chain_of_note compact context_filtering cot cove genread instructrag ircot madra
+    robustrag self_consistency self_rag self_route usc""".split()
 GROUPS = {
     "groups": [
         {"documents": [1], "summary": "A brochure.", "answer": "1817", "confidence": 0.2},

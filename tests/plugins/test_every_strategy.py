@@ -60,6 +60,9 @@ REPLIES = {
     "Documents: the numbers, separated": "Documents: 1, 2",
     "### Instruction": "[Relevant]Jane Austen[Utility:5]",
     "without explanation": "Jane Austen",
+    "one question a line": "1. What is Emma?\n2. Who wrote Emma?",
+    "and in one sentence": "Emma is by Jane Austen.",
+    "next sentence of the reasoning": "So the answer is Jane Austen.",
     "": SAID,
 }
 BOTH = "1 2"
@@ -80,6 +83,8 @@ REQUESTS: dict[str, tuple[dict[str, Any], Asked]] = {
     "activerag without accommodation": ({"accommodation": False}, [(BOTH,), ("lesson",)]),
     "crag": ({"upper": 0.5, "lower": -0.5}, [("1", "2"), ("1", "2"), (BOTH,)]),
     "cot": ({}, [("",)]),
+    "cove": ({}, [("",), ("reply",), ("", ""), ("reply",)]),
+    "ircot": ({}, [(BOTH,), (BOTH,)]),
     "genread": ({}, [("",), ("1 2 memory",)]),
     "self_consistency": ({}, [(BOTH, BOTH, BOTH)]),
     "usc": ({}, [(BOTH, BOTH, BOTH), ("reply",)]),
@@ -173,6 +178,8 @@ OUTCOMES: dict[str, tuple[Sequence[str], Sequence[int]]] = {
     "activerag": (GROUPED, [*[3] * 9, 2]),
     "crag": (READ, [*[5] * 9, 2]),
     "cot": (MARKED, [1] * 10),
+    "cove": (MARKED, [*[3] * 9, 1]),
+    "ircot": (MARKED, [2, 3, 3, 3, 3, 2, 3, 3, 3, 1]),  # 3: the second thought repeats the first,
     "genread": (READ, [*[2] * 9, 1]),
     "self_consistency": (MARKED, [3] * 10),
     "usc": (MARKED, [*[4] * 9, 3]),

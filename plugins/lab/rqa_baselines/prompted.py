@@ -7,11 +7,10 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from robust_qa import Answer, Position
-from robust_qa.kit import contains_words
+from robust_qa import Answer
 
 from . import asking
-from .replies import concluded, find
+from .replies import concluded, find, reconsidered
 
 if TYPE_CHECKING:
     from robust_qa import Passage, Toolbox
@@ -94,10 +93,5 @@ class AnswerRefinement(OnePrompt):
         before, passages = find(answering.result()).answer, retrieving.result()
         reply = await self.agent.ask(toolbox, "refine", passages, before=before or "I don't know")
         refined = concluded(reply, self.agent.numbered(toolbox, passages))
-        refined = dataclasses.replace(refined, details={"before": before or None, "reasoning": reply})
-        if not before or refined.text is None:
-            return refined
-        if contains_words(before, refined.text) or contains_words(refined.text, before):  # the same in other words
-            return refined
-        after = Position(refined.text, citations=refined.citations, chosen=True)
-        return dataclasses.replace(refined, conflicts=(after, Position(before)))
+        details = {"before": before or None, "reasoning": reply}
+        return dataclasses.replace(reconsidered(refined, before), details=details)

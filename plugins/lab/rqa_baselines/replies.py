@@ -5,11 +5,12 @@ Replies are untrusted data: parsing never raises, and ignores named documents th
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robust_qa import Answer, Citation, Passage, Reading
+from robust_qa import Answer, Citation, Passage, Position, Reading
 from robust_qa.kit import cite, cite_reading, contains_words, final_answer, named_documents, says_unknown, with_title
 
 _DOCUMENTS = re.compile(r"^[^\w\n]*documents?[^\w\n]*[:：](.*)$", re.I | re.M)
@@ -46,6 +47,16 @@ def concluded(reply: str, passages: Sequence[Passage] = ()) -> Answer:
         empty, unknown = "The language model's reply is empty.", "The language model does not know the answer."
         return Answer(None, reason=unknown if reply else empty)
     return Answer(found.answer, citations=cited(found, passages))
+
+
+def reconsidered(answer: Answer, before: str) -> Answer:
+    """Return the answer with the one `before` it as the other side of a conflict, unless it is the same."""
+    if not before or answer.text is None:
+        return answer
+    if contains_words(before, answer.text) or contains_words(answer.text, before):  # the same in other words
+        return answer
+    after = Position(answer.text, citations=answer.citations, chosen=True)
+    return dataclasses.replace(answer, conflicts=(after, Position(before)))
 
 
 def cited(found: Found, passages: Sequence[Passage]) -> tuple[Citation, ...]:
