@@ -129,6 +129,16 @@ def test_a_recipe_asks_in_plain_text_at_the_temperature_of_its_paper(recipe: Any
     assert not any("response_format" in body for body in recipe.calls)
 
 
+def test_a_recipe_runs_in_a_folder_with_its_configuration(rqa: Callable[..., Any], world: Path) -> None:
+    """Such a file is untrusted. Its model gets no text of the user's own, and a recipe has none."""
+    with serve(lambda body, _: "Documents: 1\n<<<ANSWER>>> Jane Austen <<</ANSWER>>>") as server:
+        model = f'[reader.model]\nplugin = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n'
+        world.write_text(SETTINGS + model)
+        ended = rqa("eval", "--recipe", "activerag-table4", "rows.jsonl", "-o", "run")
+        assert ended.code == 0, ended.err
+        assert {request.body["temperature"] for request in server.requests} == {0.2}
+
+
 def test_the_self_consistency_of_activerag_samples_every_method_at_its_temperature(recipe: Any) -> None:
     recipe("activerag-consistency", "--repeat", 2, own="")
     assert {body["temperature"] for body in recipe.calls} == {0.7}

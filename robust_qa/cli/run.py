@@ -89,7 +89,7 @@ class Run:
         """Set values below those of every file, such as a recipe's. Their relative paths start at `folder`."""
         from ..config.values import Layer
 
-        self._weakest = Layer(origin, tree, folder)
+        self._weakest = Layer(origin, tree, folder, public=True)
 
     def say(self, text: str) -> None:
         """Print one line on stderr, unless -q is given. Line breaks in `text` become spaces."""

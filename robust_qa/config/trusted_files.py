@@ -53,7 +53,7 @@ def redirections(table: Table, converted: Mapping[str, Any]) -> Iterator[ConfigE
     Those texts may be secrets, such as request headers, for another host.
     """
     own = {
-        key: next((layer for layer in table.values[key].layers if not layer.confined), None)
+        key: next((layer for layer in table.values[key].layers if not (layer.confined or layer.public)), None)
         for key, value in converted.items()
         if any(isinstance(leaf, str | Path) for leaf in leaves(value))
     }

@@ -19,7 +19,8 @@ class Layer:
 
     A `confined` layer is an untrusted rqa.toml, found in the working directory or above. It loads no code, reads no
     file outside its folder, and contacts no other machine. While it applies, no key is used. The values of a
-    `textual` layer are strings, to be converted to the option's type.
+    `textual` layer are strings, to be converted to the option's type. A `public` layer comes with rqa: it has no
+    text of the user's own.
     """
 
     origin: str
@@ -27,6 +28,7 @@ class Layer:
     folder: Path = field(default_factory=Path.cwd)
     confined: bool = False
     textual: bool = False
+    public: bool = False
 
     @property
     def allowing(self) -> str:
