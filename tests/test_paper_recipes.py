@@ -112,6 +112,10 @@ def test_a_recipe_runs_with_one_command(recipe: Any, name: str) -> None:
     assert names(told["strategies"])[: len(strategies)] == strategies
     assert {*RECIPES[name]["metrics"].split(",")} <= {*names(told["metrics"])}
     assert [one["error"] for one in answers if "error" in one] == []
+    run = json.loads(Path("run/run.json").read_text())
+    assert run["recipe"] == name and run["record"]["served"] == ["stand-in"]
+    own = {"astute", "activerag", "crag", "eor", "astute-m2"} & run["record"]["strategies"].keys()
+    assert {run["record"]["strategies"][one]["prompts"]["set"] for one in own} <= {"paper"}
 
 
 def test_options_of_the_command_win_over_the_recipe(recipe: Any) -> None:

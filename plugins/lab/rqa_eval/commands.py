@@ -214,6 +214,7 @@ def evaluate_sets(
         metric=metrics[0] if metrics else None,
         over=over,
         baseline=baseline,
+        recipe=recipes.chosen(),
         sample=sample,
         seed=seed,
         jobs=jobs,

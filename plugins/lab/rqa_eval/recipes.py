@@ -46,15 +46,20 @@ def use(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
     if name is None:
         return
     recipe = load("commands")[name]
-    chosen = load(recipe["of"])
+    paper = load(recipe["of"])
     options = {key: value for key, value in recipe.items() if key not in ("of", "about", "strategy", "temperature")}
-    passages = {"k": chosen["defaults"]["k"]} if "k" in chosen["defaults"] else {}
+    passages = {"k": paper["defaults"]["k"]} if "k" in paper["defaults"] else {}
     ctx.default_map = {**passages, "strategy": [recipe["strategy"]], **options}
-    tree: dict[str, Any] = {kind: chosen[kind] for kind in ("strategy", "evaluator") if kind in chosen}
+    tree: dict[str, Any] = {kind: paper[kind] for kind in ("strategy", "evaluator") if kind in paper}
     # The strategies name the thresholds of the evaluator.
-    tree["defaults"] = {key: chosen["defaults"][key] for key in ("evaluator", "prompts") if key in chosen["defaults"]}
-    model = {**chosen["reader"]["model"], **recipe}
+    tree["defaults"] = {key: paper["defaults"][key] for key in ("evaluator", "prompts") if key in paper["defaults"]}
+    model = {**paper["reader"]["model"], **recipe}
     ctx.meta[_SETTINGS] = name, tree, {key: model[key] for key in _OF_READER if key in model}
+
+
+def chosen() -> str:
+    """Return the name of the recipe of this command, or ""."""
+    return str(click.get_current_context().meta.get(_SETTINGS, ("",))[0])
 
 
 def apply(run: Run, answering: Answering) -> list[str]:

@@ -23,7 +23,8 @@ _DIGEST = 16  # characters
 def record(session: Session, strategies: Iterable[str]) -> dict[str, Any]:
     """Return what the answers of these strategies come from, as JSON. Secrets are asterisks.
 
-    A strategy names its prompts by digest, with "paper" for the set of its paper; `prompts` has each text once.
+    A strategy names its prompts by digest, and their `set`: "rqa", "paper" or the user's "files". `prompts` has each
+    text once.
     """
     texts: dict[str, str] = {}
     used = {name: _strategy(session, name, texts) for name in _with_handed_to(session, strategies)}
@@ -64,7 +65,8 @@ def _strategy(session: Session, name: str, texts: dict[str, str]) -> dict[str, A
         own = load_prompts() | own
     digests = {key: hashlib.sha256(one.template.encode()).hexdigest()[:_DIGEST] for key, one in sorted(own.items())}
     texts |= {digests[key]: prompt.template for key, prompt in own.items()}
-    kind = "paper" if getattr(options, "prompts", None) == "paper" else "rqa"
+    chosen = getattr(options, "prompts", None)
+    kind = "paper" if chosen == "paper" else "files" if chosen else "rqa"
     return {"options": options_of(f"strategy.{name}", options), "prompts": {"set": kind, **digests}}
 
 

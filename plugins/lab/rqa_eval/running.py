@@ -52,6 +52,7 @@ class Plan:
     metric: str | None = None
     over: Literal["answer", "reply"] | None = None
     baseline: str | None = None
+    recipe: str = ""
     sample: int | None = None
     seed: int = 0
     jobs: int = 8
@@ -169,6 +170,7 @@ def _description(session: Session, plan: Plan, folder: Folder, names: Sequence[s
     return {
         "rqa": __version__,
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
+        "recipe": plan.recipe,
         "sets": [one.about for one in plan.sets],
         "strategies": [{"name": n, "file": str(folder.answers(n).relative_to(folder.path))} for n in names],
         "conditions": [condition.name for condition in plan.conditions],

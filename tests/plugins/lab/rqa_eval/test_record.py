@@ -53,6 +53,7 @@ def test_the_record_has_each_prompt_once_and_names_the_set_of_the_paper(evaluate
     record = evaluate("-s", "astute,rag,genread", "-O", "strategy.astute.prompts=paper")
     named = {name: strategy["prompts"] for name, strategy in record["strategies"].items()}
     assert [named[name]["set"] for name in ("astute", "rag", "genread")] == ["paper", "rqa", "rqa"]
+    assert recorded()["recipe"] == ""
     assert named["rag"]["read"] == named["genread"]["read"]
     assert "Step 2: Propose answers" in record["prompts"][named["astute"]["finalise"]]
     digests = {digest for prompts in named.values() for name, digest in prompts.items() if name != "set"}
