@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -45,15 +46,16 @@ def served(session: Session) -> list[str]:
     return sorted(getattr(pipeline.component, "served", ())) if pipeline else []
 
 
-def _with_handed_to(session: Session, names: Iterable[str]) -> dict[str, None]:
+def _with_handed_to(session: Session, names: Iterable[str]) -> list[str]:
     """Return the strategies that exist, and those that they hand questions to."""
-    found: dict[str, None] = {}
-    for name in names:
-        try:
-            others = getattr(session.components.strategy(name), "hands_to", ())
-        except RqaError:  # the run leaves it out
-            continue
-        found |= {name: None} | _with_handed_to(session, (other for other in others if other not in found))
+    found: list[str] = []
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop(0)
+        with suppress(RqaError):  # the run leaves it out
+            waiting += getattr(session.components.strategy(name), "hands_to", ())
+            found.append(name)
+        waiting = [other for other in waiting if other not in found]
     return found
 
 

@@ -71,3 +71,13 @@ def test_the_answers_hold_the_prompts_as_they_were_sent(evaluate: Any) -> None:
     evaluate("-s", "norag", "--prompts")
     trace = json.loads((RUN / "answers/norag.jsonl").read_text().splitlines()[0])["trace"]
     assert "What is the capital of Arda?" in trace[0]["data"]["prompt"][-1]["content"]
+
+
+def test_strategies_that_hand_questions_to_each_other_end_the_record(reader: Any, rqa: Any, question_set: Any) -> None:
+    tables = "[strategy.one]\nplugin = 'crag'\nthen = 'two'\n[strategy.two]\nplugin = 'crag'\nthen = 'one'\n"
+    with reader(WORLD):
+        with Path("rqa.toml").open("a") as file:
+            file.write(tables)
+        ended = rqa("eval", question_set(ROWS[:1]), "-o", RUN, "-s", "norag,one")
+    assert ended.code == 3 and "one is left out" in ended.err, ended.err
+    assert recorded()["record"]["strategies"].keys() >= {"norag"}
