@@ -40,7 +40,7 @@ class Commands(click.Group):
         else:
             command = self._plugin_command(ctx, cmd_name)
         if command is not None:
-            from .cli.verbosity import accept_verbosity
+            from .cli.groups import accept_verbosity
 
             accept_verbosity(command)
         return command

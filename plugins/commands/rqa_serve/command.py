@@ -64,9 +64,8 @@ def serve(
         )
     from robust_qa.cli.answering import in_session
 
-    from .app import application
+    from .app import application, offered
     from .capacity import Capacity
-    from .models import offered
 
     address = Address(host, port, token)
     with address.socket:
