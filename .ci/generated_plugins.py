@@ -41,7 +41,6 @@ def main(wheel: Path | None) -> None:
             is_command = name == "my_command"
             run(
                 "rqa",
-                "--strict-plugins",
                 *((name, "--help") if is_command else ("plugins", "check", name)),
                 cwd=project,
             )
@@ -55,7 +54,11 @@ def _clean(here: Path) -> dict[str, str]:
     """The environment without what would lead to this checkout, or to the caller's own configuration."""
     left_out = ("RQA_", "PYTHONPATH", "VIRTUAL_ENV")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    return kept | {f"RQA_{kind}_DIR": str(here / kind.lower()) for kind in ("CONFIG", "DATA", "CACHE")}
+    return (
+        kept
+        | {"RQA_STRICT_PLUGINS": "1"}
+        | {f"RQA_{kind}_DIR": str(here / kind.lower()) for kind in ("CONFIG", "DATA", "CACHE")}
+    )
 
 
 def _build(folder: Path) -> Path:

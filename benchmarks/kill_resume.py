@@ -1,6 +1,6 @@
 """Kill a batch with signal 9 at random moments, resume it each time, and compare with an undisturbed run.
 
-    python benchmarks/kill_resume.py [--kills 50] [--rows 4000] [--seed 1] [--unordered]
+    python benchmarks/kill_resume.py [--kills 50] [--rows 4000] [--seed 1]
 
 After every kill, everything written before must still be there, byte for byte. In the end no row may be missing,
 written twice or torn, and every answer must be the same as in the undisturbed run. The endpoint's calls beyond one a
@@ -53,19 +53,17 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--unordered", action="store_true")
     asked = parser.parse_args()
-    more = ["--unordered"] if asked.unordered else []
     chance = random.Random(asked.seed)
     with tempfile.TemporaryDirectory() as folder, running(0.02) as url:
         rows, alone, out = (Path(folder) / name for name in ("rows.jsonl", "alone.jsonl", "out.jsonl"))
         write_rows(rows, 1)
         start_up = seconds(command(rows, alone, url))
         write_rows(rows, asked.rows)
-        work = seconds(command(rows, alone, url, "--force", *more)) - start_up
+        work = seconds(command(rows, alone, url, "--force")) - start_up
         before, kept, torn = calls(url), b"", 0
         for _ in range(asked.kills):
-            process = subprocess.Popen(command(rows, out, url, "--resume", *more))
+            process = subprocess.Popen(command(rows, out, url, "--resume"))
             time.sleep(chance.uniform(start_up / 2, start_up + 1.4 * work / asked.kills))
             process.kill()
             assert process.wait() != 0, "the run ended before the last kill: give more rows"
@@ -74,12 +72,9 @@ def main() -> None:
             torn += out.exists() and out.stat().st_size > len(now)
             kept = now
         left = asked.rows - kept.count(b"\n")
-        subprocess.run(command(rows, out, url, "--resume", *more), check=True)
+        subprocess.run(command(rows, out, url, "--resume"), check=True)
         made = calls(url) - before
         expected, found = answers(alone), answers(out)
-        if asked.unordered:
-            expected.sort(key=lambda row: row["row"])
-            found.sort(key=lambda row: row["row"])
         assert [row["row"] for row in found] == list(range(1, asked.rows + 1)), "a row is missing, or there twice"
         assert found == expected, "an answer differs"
     print(

@@ -68,7 +68,7 @@ def main() -> None:
         cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
         try:
             second = cluster.add_node(**node)
-            engine = ("--engine", "ray", "--address", cluster.address)
+            engine = ("--engine", "ray", "-O", f"engine.ray.address={cluster.address}")
             seconds = timed(batch(rows, ray, url, asked.jobs, *engine))
             print(
                 f"ray, two nodes: {asked.rows} rows in {seconds:.1f} s: {asked.rows / seconds:.0f} rows/s", flush=True

@@ -1,4 +1,4 @@
-"""A soak of `rqa serve` or `rqa mcp --http`: many clients at once, some of which leave early.
+"""A soak of `rqa serve` or `rqa mcp --port N`: many clients at once, some of which leave early.
 
     python benchmarks/serve.py [--door serve|mcp] [--requests 1000 | --minutes 10] [--at-once 64] [--leaving 0.2]
 

@@ -53,7 +53,7 @@ def main() -> None:
         Path(folder, "found.json").write_text(json.dumps(["The lighthouse was built in 1871."]))
         reader = {"plugin": "openai", "model": "m", "base_url": f"http://127.0.0.1:{server.server_port}/v1"}
         options = " ".join(f"-O reader.s.{key}={value}" for key, value in {**reader, "structured": "none"}.items())
-        options += " --no-cache --no-history"
+        options += " --no-cache -O history.enabled=false"
         rqa = f"{sys.executable} -m robust_qa ask --passages found.json -s rag --reader s {options}"
         command = f'clear; {rqa} "When was it built?"; sleep 1'
         _tmux("new-session", "-d", "-s", _SESSION, "-x", "100", "-y", "20", "-c", folder, command)

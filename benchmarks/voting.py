@@ -41,7 +41,7 @@ def run(path: Path, metric: Any, arguments: Sequence[str]) -> Ballots:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "run.jsonl"
         command = [sys.executable, "-m", "robust_qa", "batch", str(path), "-o", str(output), "--strategy=eor"]
-        command += ["--details", "--no-passages", "--no-cache", *arguments]
+        command += ["--details", "--no-cache", *arguments]
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode not in {0, 3}:  # 3: some rows failed
             raise SystemExit(f"{' '.join(command)}\nended with exit code {done.returncode}:\n{done.stderr}")

@@ -40,7 +40,7 @@ class Commands(click.Group):
         else:
             command = self._plugin_command(ctx, cmd_name)
         if command is not None:
-            from .cli.verbosity import accept_verbosity
+            from .cli.groups import accept_verbosity
 
             accept_verbosity(command)
         return command
@@ -150,7 +150,6 @@ def _make_run(params: dict[str, Any]) -> Run:
     callback=_check_files,
     help="Load a plugin from a Python file. May be repeated.",
 )
-@click.option("--strict-plugins", is_flag=True, is_eager=True, help="Fail if a plugin is broken.")
 @click.option("-v", "--verbose", count=True, help="Print more messages on stderr.")
 @click.option("-q", "--quiet", count=True, help="Print fewer messages on stderr.")
 @click.pass_context

@@ -479,8 +479,8 @@ class Output(Protocol):
     def write(self, lines: Sequence[bytes], /) -> None:
         """Add output lines, in any order."""
 
-    def finish(self, *, ordered: bool) -> None:
-        """Complete the output: every row has its line. `ordered`: put the lines in the order of the rows."""
+    def finish(self) -> None:
+        """Complete the output, in the order of the rows: every row has its line."""
 
 
 @dataclass(frozen=True, slots=True)

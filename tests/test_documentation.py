@@ -167,7 +167,8 @@ def test_the_default_strategy_of_the_texts_is_the_one_that_answers(reader: str, 
         model += ["-O", f"reader.openai.base_url={server.url}"] if model else []
         asked = [
             "ask",
-            "--no-history",
+            "-O",
+            "history.enabled=false",
             "--json",
             "--reader",
             reader,

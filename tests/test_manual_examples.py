@@ -77,15 +77,13 @@ def test_the_entry_point_in_the_pyproject_loads_the_retriever(folder: Path) -> N
     (installed / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n", "utf-8")
     entries = "".join(f"{name} = {module}\n" for name, module in project["entry-points"]["rqa"].items())
     (installed / "entry_points.txt").write_text(f"[rqa]\n{entries}", "utf-8")
-    assert "my-notes" in rqa("--strict-plugins", "plugins", folder=folder)
+    assert "my-notes" in rqa("plugins", folder=folder)
 
 
 def test_the_example_of_a_command_adds_it(folder: Path) -> None:
     (source,) = (source for source in PYTHON if "registry.command(" in source)
     (folder / "commands.py").write_text(source, "utf-8")
-    assert "Answer QUESTION in one line" in rqa(
-        "--strict-plugins", "--plugin", "commands.py", "brief", "--help", folder=folder
-    )
+    assert "Answer QUESTION in one line" in rqa("--plugin", "commands.py", "brief", "--help", folder=folder)
     passages = folder / "notes.txt"
     passages.write_text("Ada Quill serviced the boiler.", "utf-8")
     arguments = ("--plugin", "commands.py", "brief", "-d", "notes.txt", "Who serviced the boiler?")

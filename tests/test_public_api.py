@@ -134,7 +134,14 @@ def test_a_plugin_is_imported_without_its_engine(plugin: str) -> None:
         (["--version"], 0),
         (["--help"], 1),  # the catalogue
         (
-            ["ask", "--no-history", "-d", str(ROOT / "examples" / "harbour"), "Who was the last keeper?"],
+            [
+                "ask",
+                "-O",
+                "history.enabled=false",
+                "-d",
+                str(ROOT / "examples" / "harbour"),
+                "Who was the last keeper?",
+            ],
             21,
         ),  # one of them, rqa_e5, is tried first
     ],

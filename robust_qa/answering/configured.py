@@ -15,8 +15,8 @@ from ..calls.contract import CONTRACT, attributed, check_component
 from ..calls.limits import Limits, reserved
 from ..config import options as settings
 from ..config import source_trust
-from ..config.defaults import Defaults
 from ..config.layers import Config
+from ..config.options import Defaults
 from ..config.source_trust import SourceTrust
 from ..config.values import Layer, Table, Value
 from ..errors import ConfigError, PluginError, RqaError

@@ -206,13 +206,18 @@ class Recorder:
         except Exception as error:
             if not self._failed:
                 self._failed = True
-                hint = getattr(error, "hint", "") or disk_hint(error) or "Use --no-history if you need no history."
+                hint = (
+                    getattr(error, "hint", "")
+                    or disk_hint(error)
+                    or "Use `-O history.enabled=false` if you need no history."
+                )
                 self._say(f"the answer is not in the history. {error} {hint}")
             return
         if new:
             self._say(
-                f"answers are kept in {self._history.path}, see `rqa history`. To turn this off, use --no-history, or "
-                "write `enabled = false` under [history] in your configuration"
+                f"answers are kept in {self._history.path}, see `rqa history`. "
+                "To turn this off, use `-O history.enabled=false`, or write `enabled = false` under [history] in your "
+                "configuration"
             )
 
     def close(self) -> None:

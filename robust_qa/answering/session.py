@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ..calls.cache import Cache, open_cache
-from ..calls.contract import attributed
+from ..calls.contract import answer_of, attributed, cited
 from ..calls.pipeline import Pipeline
 from ..calls.trace import Trace, Watcher
 from ..config import options as settings
@@ -36,7 +36,6 @@ from .configured import in_circle, split_reader
 from .history import Recorder
 from .indexing import refresh
 from .retrieval import check
-from .strategies import answer_of, cited
 from .toolbox import ADD_DOCUMENTS, Toolbox
 
 if TYPE_CHECKING:

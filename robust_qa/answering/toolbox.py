@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..calls.contract import answer_of, corrected_by
 from ..calls.pipeline import Call, Pipeline
 from ..calls.trace import Preview, Trace
 from ..config import options
@@ -47,7 +48,6 @@ from .components import Components
 from .configured import split_reader
 from .context_window import Layout, fit_window, shown_order
 from .retrieval import ExpressionPool
-from .strategies import answer_of, corrected_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -54,7 +54,7 @@ class Stream:
         """Whether an earlier run answered the row."""
         return False
 
-    def finish(self, *, ordered: bool) -> None:
+    def finish(self) -> None:
         """Do nothing: all lines are written, in their order."""
 
 
@@ -160,9 +160,9 @@ class OutFile:
         for line in lines:
             _write(self._descriptor, line, str(self.path), hint=_LINES_KEPT)
 
-    def finish(self, *, ordered: bool) -> None:
+    def finish(self) -> None:
         """Sort the lines by row number if an interruption left them out of order. Replaces the file atomically."""
-        if not (ordered and self._resume):
+        if not self._resume:
             return
         rows, ends = array("Q"), array("Q", [0])
         for end, written in self._lines():

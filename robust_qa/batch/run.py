@@ -116,8 +116,7 @@ class Batch:
     `source`: a path, a URL, or "-" for standard input. `out`: a path, a URL, or None for standard output.
     `column`: the field with the question, "" to recognise it.
     `resume`, `retry` and `force` say what to do with answers that are in `out` already.
-    `ordered`: write answers in input order. A finished row waits for slower ones before it. New rows start until 64 MiB
-    of finished rows wait.
+    A finished row waits for slower ones before it. New rows start until 64 MiB of finished rows wait.
     `has_passages` says whether the rows bring passages. None: the first row decides.
     `passages`, `details` and `trace` say what the output lines contain. A "whole" trace has the prompts too.
 
@@ -131,7 +130,6 @@ class Batch:
     resume: bool = False
     retry: bool = False
     force: bool = False
-    ordered: bool = True
     jobs: int = 8
     strategy: str | None = None
     as_given: bool = False
@@ -193,7 +191,7 @@ class Batch:
             self.tally.total = self._survey.rows
             own = engine.output(self) if hasattr(engine, "output") else None
             self._output = stack.enter_context(own or self._host_output())
-            self._writer = Writer(self._output, ordered=self.ordered and own is None, jobs=self.jobs)
+            self._writer = Writer(self._output, ordered=own is None, jobs=self.jobs)
             yield
             self.tally.failed += self._output.failed
             self.tally.unreadable += self._output.unreadable
@@ -226,7 +224,7 @@ class Batch:
             return
         if self._in_flight:
             raise PluginError(f"The engine returned no result for {len(self._in_flight):,} of the rows.")
-        self._output.finish(ordered=self.ordered)
+        self._output.finish()
 
     def stop(self) -> None:
         """Start no more rows, and give those in flight GRACE seconds. A second call ends them at once."""

@@ -21,8 +21,7 @@ from ..calls.limits import RESERVED
 from ..calls.pipeline import Pipeline
 from ..config import options as settings
 from ..config.layers import Config
-from ..config.redaction import scrubbed
-from ..config.values import Value
+from ..config.values import Value, scrubbed
 from ..errors import InputError, RqaError
 from ..expressions import BUILT_IN, Tree, sources
 from ..types import Question

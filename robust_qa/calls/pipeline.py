@@ -26,8 +26,7 @@ from .cache import Cache
 from .concurrency import Slot, Slots
 from .contract import CONTRACT, attributed, invalid, unit_vectors, validated
 from .grouping import Batcher, SharedCall
-from .limits import Limits
-from .rate_limit import LONGEST_WAIT, Closed, RateLimit, RetryPolicy
+from .limits import LONGEST_WAIT, Closed, Limits, RateLimit, RetryPolicy
 from .trace import Preview, Trace, Unfolding, Watcher, step_data
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import click
 
 from ..encoding import ANSWER_FORMATS
 from ..errors import Exit
-from .options import Answering, answering_options, engine_options, jobs_option, output_option
+from .options import Answering, answering_options, engine_option, jobs_option, output_option
 from .run import Run, pass_run
 
 
@@ -27,11 +27,8 @@ from .run import Run, pass_run
 @click.option("--retry-failed", is_flag=True, help="Like --resume, and also retry the failed rows.")
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @jobs_option
-@engine_options
-@click.option("--unordered", is_flag=True, help="Write each answer when it is ready, not in input order.")
-@click.option("--no-passages", is_flag=True, help="Do not copy the rows' passages to the output.")
-@click.option("--details", is_flag=True, help="Add the strategy's details to each answer.")
-@click.option("--trace", is_flag=True, help="Add the calls and decisions to each answer.")
+@engine_option
+@click.option("--details", is_flag=True, help="Add the strategy's details, the calls and the decisions to each answer.")
 @answering_options()
 @pass_run
 def command(
@@ -45,10 +42,7 @@ def command(
     retry_failed: bool,
     force: bool,
     jobs: int,
-    unordered: bool,
-    no_passages: bool,
     details: bool,
-    trace: bool,
     **answering: Any,
 ) -> None:
     """Answer the questions in IN (default: stdin). Write one output line each, in input order.
@@ -74,10 +68,8 @@ def command(
         retry=retry_failed,
         force=force,
         jobs=jobs,
-        ordered=not unordered,
-        passages=not no_passages,
         details=details,
-        trace=trace,
+        trace=details,
     )
     if failed:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)

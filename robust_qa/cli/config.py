@@ -13,10 +13,11 @@ import click
 from ..answering.configured import Configured
 from ..answering.history import HistorySettings
 from ..calls.cache import CacheSettings
-from ..config import environment, redaction, trusted_files
+from ..config import environment, trusted_files
 from ..config import layers as configuration
 from ..config import options as settings
-from ..config.defaults import Defaults
+from ..config.options import Defaults
+from ..config.values import scrubbed
 from ..errors import Exit, InputError, MissingError, RqaError, did_you_mean
 from ..sanitize import printable
 from ..types import KINDS, Kind
@@ -42,8 +43,7 @@ def show(run: Run, as_json: bool) -> None:
             if (value := getattr(options, option.name)) not in (None, {}):
                 values.setdefault(f"{table}.{option.name}", (value, "built in"))
     rows = [
-        {"key": key, "value": redaction.scrubbed(key, value), "origin": origin}
-        for key, (value, origin) in sorted(values.items())
+        {"key": key, "value": scrubbed(key, value), "origin": origin} for key, (value, origin) in sorted(values.items())
     ]
     if as_json:
         click.echo(json.dumps(rows, indent=2, default=str))

@@ -1,4 +1,4 @@
-"""Click groups whose commands are imported when they run."""
+"""Click groups whose commands are imported when they run, with -q and -v after every command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .verbosity import accept_verbosity
+from .run import Run
 
 if TYPE_CHECKING:
     from ..host.loading import Host
@@ -46,3 +46,33 @@ class LazyGroup(click.Group):
         """Write the list of commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self.registered[name].summary) for name in self.list_commands(ctx)])
+
+
+class VerbosityOption(click.Option):
+    """An option that the host adds to every command. The class distinguishes it from the command's own options."""
+
+
+def accept_verbosity(command: click.Command) -> None:
+    """Add -v and -q to `command` and its subcommands, unless they use these flags themselves."""
+    if not any(isinstance(param, VerbosityOption) for param in command.params):
+        taken = {flag for param in command.params for flag in (*param.opts, *param.secondary_opts)}
+        for name, step, help in (
+            ("verbose", 1, "Print more messages on stderr."),
+            ("quiet", -1, "Print fewer messages on stderr."),
+        ):
+            if flags := [flag for flag in (f"-{name[0]}", f"--{name}") if flag not in taken]:
+                command.params.append(_option(f"rqa_{name}", flags, step, help))
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            accept_verbosity(inner)
+
+
+def _option(name: str, flags: list[str], step: int, help: str) -> VerbosityOption:
+    def change(ctx: click.Context, _: click.Parameter, count: int) -> None:
+        if run := ctx.find_object(Run):
+            run.verbosity += step * count
+            if not isinstance(ctx.command, click.Group):  # a subcommand may still have its own -q
+                run.release()
+
+    # Eager, so that -q also silences messages during parsing.
+    return VerbosityOption([*flags, name], count=True, expose_value=False, is_eager=True, callback=change, help=help)

@@ -17,7 +17,7 @@ import click
 
 from ..config.keys import Key, is_loopback
 from ..errors import ConfigError
-from .options import StoredKey
+from .options import StoredKey, with_options
 
 _READING_ON = 2.0  # seconds, for a request that was refused
 
@@ -26,27 +26,31 @@ Messages = MutableMapping[str, Any]
 App = Callable[[Messages, Callable[[], Awaitable[Messages]], Callable[[Messages], Awaitable[None]]], Awaitable[None]]
 
 
-def address_options(command: F) -> F:
-    """Add the options --host, --port and --token. `token` is a Key or None."""
-    for add in (
+def address_options(port: int | None = 8765) -> Callable[[F], F]:
+    """Add the options --host, --port and --token. `token` is a Key or None.
+
+    `port`: the default port. None: the command serves over HTTP only if --port is given.
+    """
+    options = (
+        click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Address to listen on."),
+        click.option(
+            "--port",
+            metavar="N",
+            type=click.IntRange(0, 65_535),
+            default=port,
+            show_default=True,
+            help="Port to listen on. 0: a free port."
+            if port is not None
+            else "Serve over HTTP at this port instead of standard input and output. 0: a free port.",
+        ),
         click.option(
             "--token",
             metavar="NAME",
             type=StoredKey(),
             help="Require the stored key NAME as bearer token. Needed for addresses beyond this machine.",
         ),
-        click.option(
-            "--port",
-            metavar="N",
-            type=click.IntRange(0, 65_535),
-            default=8765,
-            show_default=True,
-            help="0: a free port.",
-        ),
-        click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Address to listen on."),
-    ):
-        command = add(command)
-    return command
+    )
+    return with_options(*options)
 
 
 class Address:
@@ -66,21 +70,14 @@ class Address:
         self.socket = _listening(host, port)
         self.url = f"{server}:{self.socket.getsockname()[1]}"
 
-    async def serve(
-        self, app: App, *, seconds: float, unguarded: Collection[str] = (), origins: Collection[str] = ()
-    ) -> None:
+    async def serve(self, app: App, *, seconds: float, unguarded: Collection[str] = ()) -> None:
         """Serve until Ctrl-C or SIGTERM, then give the requests in progress `seconds`. A second Ctrl-C cancels them.
 
-        The pages `unguarded` need no token. Web pages of `origins`, such as "http://localhost:3000", may read the
-        replies (CORS).
+        The pages `unguarded` need no token.
         """
-        from starlette.middleware.cors import CORSMiddleware
-
         from .connections import Server
 
-        guarded = _Access(app, self.secret, unguarded)
-        readable = CORSMiddleware(guarded, origins, allow_methods=["GET", "POST"], allow_headers=["*"])
-        await Server(readable, seconds).serve([self.socket])
+        await Server(_Access(app, self.secret, unguarded), seconds).serve([self.socket])
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 @click.command("index", epilog="Example: rqa index notes/ papers/*.pdf")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--list", "listed", is_flag=True, help="List the files of the index, with the number of passages of each."
+    "--list", "listed", is_flag=True, help="List the files of the index with their passages, and what was skipped."
 )
-@click.option("--skipped", is_flag=True, help="With --list: only what could not be read, with the reason.")
 @click.option("--remove", is_flag=True, help="Remove PATHS from the index.")
 @click.option("--watch", is_flag=True, help="Afterwards index what changes in PATHS, until you press Ctrl-C.")
 @click.option("-r", "--retriever", metavar="NAME", help="Retriever to build the index for.")
@@ -36,7 +35,6 @@ def command(
     *,
     paths: tuple[Path, ...],
     listed: bool,
-    skipped: bool,
     remove: bool,
     watch: bool,
     retriever: str | None,
@@ -46,8 +44,8 @@ def command(
     from ..answering import indexing
     from ..answering.components import Components
 
-    if (listed and (paths or remove)) or (skipped and not listed):
-        raise click.UsageError("--list takes no PATHS, and --skipped needs --list.")
+    if listed and (paths or remove or watch):
+        raise click.UsageError("--list takes no PATHS.")
     if (remove or watch) and not paths:
         raise click.UsageError(f"--{'remove' if remove else 'watch'} needs PATHS.")
     if watch and remove:
@@ -58,7 +56,7 @@ def command(
         components.component(kind, table)
     name = indexing.indexing_retriever(components, named=bool(retriever))
     if listed:
-        _list(components, name, only_skipped=skipped)
+        _list(components, name)
         return
     changes = _changes(paths) if watch else iter(())
     _update(run, components, name, paths, remove=remove)
@@ -98,7 +96,7 @@ def _update(run: Run, components: Components, name: str, paths: Sequence[Path], 
     for line in lines:
         run.say(line)
     if len(lines) < len(report.skipped):
-        run.say("`rqa index --list --skipped` lists them all.")
+        run.say("`rqa index --list` lists them all.")
     run.say(
         f"{name}: {report.passages} passages; files: {report.added} added, {report.changed} changed, "
         f"{report.removed} removed, {report.unchanged} unchanged; {time.perf_counter() - began:.1f} s"
@@ -109,16 +107,13 @@ def _update(run: Run, components: Components, name: str, paths: Sequence[Path], 
         raise InputError("None of these files can be read.")
 
 
-def _list(components: Components, name: str, *, only_skipped: bool) -> None:
-    """Print the files of an index on stdout."""
+def _list(components: Components, name: str) -> None:
+    """Print the files of an index on stdout: the number of passages of each, then what was skipped and why."""
     from ..answering.indexing import indexed_files
     from ..sanitize import single_line
 
     here = f"{Path.cwd()}{os.sep}"
     for file, kept in sorted(indexed_files(components, name).items()):
-        path = single_line(file.removeprefix(here))
-        if not only_skipped:
-            click.echo(f"{kept.passages:>7,}  {path}")
+        click.echo(f"{kept.passages:>7,}  {single_line(file.removeprefix(here))}")
         for place, why in kept.skipped:
-            what = single_line(place.removeprefix(here))
-            click.echo(f"{what}: {single_line(why)}" if only_skipped else f"         {what}: {single_line(why)}")
+            click.echo(f"skipped  {single_line(place.removeprefix(here))}: {single_line(why)}")

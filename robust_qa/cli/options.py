@@ -36,10 +36,7 @@ class Answering:
     docs: tuple[Path, ...] = ()
     option: tuple[tuple[str, str], ...] = ()
     no_cache: bool = False
-    no_history: bool = False
     engine: str | None = None
-    address: str | None = None
-    workers: int | None = None
 
     def overrides(self) -> list[tuple[str, str]]:
         """Return the configuration values that these options set. -s, -r, --reader and -k win over -O."""
@@ -51,11 +48,8 @@ class Answering:
             "engine": self.engine,
         }
         pairs = [*self.option, *((f"defaults.{key}", str(value)) for key, value in named.items() if value)]
-        of_engine = {"address": self.address, "workers": self.workers}
-        pairs += [(f"engine.{self.engine}.{key}", str(value)) for key, value in of_engine.items() if value]
-        for table, off in (("cache", self.no_cache), ("history", self.no_history)):
-            if off:
-                pairs.append((f"{table}.enabled", "false"))
+        if self.no_cache:
+            pairs.append(("cache.enabled", "false"))
         return pairs
 
 
@@ -204,36 +198,15 @@ def jobs_option(command: F) -> F:
     return add(command)
 
 
-def engine_options(command: F) -> F:
-    """Add the options that choose an engine and say where it works."""
-
-    def needs_engine(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-        if value is not None and not ctx.params.get("engine"):
-            raise click.UsageError(f"{param.opts[0]} needs --engine NAME: the engine `local` has one process.", ctx)
-        return value
-
-    options = (
-        click.option(
-            "--engine",
-            metavar="NAME",
-            is_eager=True,
-            shell_complete=_names("engine"),
-            help="Engine that answers the rows. List them with `rqa plugins`. Default: local.",
-        ),
-        click.option(
-            "--address", metavar="CLUSTER", callback=needs_engine, help="Cluster of the engine. Default: this machine."
-        ),
-        click.option(
-            "--workers",
-            metavar="N",
-            type=click.IntRange(1, 10_000),
-            callback=needs_engine,
-            help="Processes that the engine starts.",
-        ),
+def engine_option(command: F) -> F:
+    """Add the option --engine."""
+    add = click.option(
+        "--engine",
+        metavar="NAME",
+        shell_complete=_names("engine"),
+        help="Engine that answers the rows. List them with `rqa plugins`. Default: local.",
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return add(command)
 
 
 def _split(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
@@ -242,7 +215,9 @@ def _split(ctx: click.Context, param: click.Parameter, values: Sequence[str]) ->
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _with_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+def with_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Join decorators into one. The first one's option comes first in the help."""
+
     def decorate(command: F) -> F:
         for decorator in reversed(decorators):
             command = decorator(command)
@@ -253,7 +228,7 @@ def _with_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 def retrieval_options(*option_flags: str) -> Callable[[F], F]:
     """Add the options that choose what is searched. `option_flags` replace the flags -O and --option."""
-    return _with_options(
+    return with_options(
         click.option(
             "-r",
             "--retriever",
@@ -286,7 +261,7 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
 
     With `several`, -s takes comma-separated names and may be repeated, and `strategy` is a tuple.
     """
-    return _with_options(
+    return with_options(
         click.option(
             "-s",
             "--strategy",
@@ -320,7 +295,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError(f"--since {since} is not a date. Write 2025-01-31, 2025-01 or 2025.")
         return command(*args, filters={name: value for name, value in given.items() if value}, **params)
 
-    add = _with_options(
+    add = with_options(
         click.option("--in", "within", metavar="PATH", help="Search only files at or under PATH."),
         click.option(
             "--type", "types", metavar="SUFFIXES", help="Search only files with these suffixes, as in pdf,docx."
@@ -329,12 +304,6 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--title", metavar="WORDS", help="Search only passages with these words in their title."),
     )
     return add(with_filters)
-
-
-def history_option(command: F) -> F:
-    """Add the option --no-history. Use it together with `answering_options`."""
-    add = click.option("--no-history", is_flag=True, help="Do not keep the answers in the history.")
-    return add(command)
 
 
 def passages_in(path: Path) -> tuple[Passage, ...]:

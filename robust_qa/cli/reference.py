@@ -18,8 +18,7 @@ import msgspec
 from ..answering.history import HistorySettings
 from ..calls.cache import CacheSettings
 from ..calls.limits import Limits, reserved
-from ..config.defaults import Defaults
-from ..config.options import describe
+from ..config.options import Defaults, describe
 from ..errors import PluginError
 from ..host.loading import Host
 from ..sanitize import single_line

@@ -34,13 +34,11 @@ class Run:
         *,
         config_file: Path | None = None,
         plugin_files: Sequence[Path] = (),
-        strict_plugins: bool = False,
         verbosity: int = 0,
     ) -> None:
         self.config_file = config_file
         self.verbosity = verbosity
         self._plugin_files = plugin_files
-        self._strict_plugins = strict_plugins
         self._buffered: list[str] | None = None
         self._weakest: Layer | None = None
         self.problems: list[RqaError] | None = None
@@ -53,7 +51,6 @@ class Run:
         return cls(
             config_file=params.get("config_file"),
             plugin_files=params.get("plugin_files") or (),
-            strict_plugins=params.get("strict_plugins") or False,
             verbosity=(params.get("verbose") or 0) - quiet,
         )
 
@@ -67,7 +64,7 @@ class Run:
         configured, refused = loaded.plugin_files(self.problems)
         for line in refused:
             self.say(line)
-        host = Host.from_environment(files=[*configured, *self._plugin_files], strict=self._strict_plugins, own=_own)
+        host = Host.from_environment(files=[*configured, *self._plugin_files], own=_own)
         for line in host.troubles():
             self.say(line)
         if context := click.get_current_context(silent=True):

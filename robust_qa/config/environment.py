@@ -11,7 +11,7 @@ from ..errors import ConfigError
 PREFIX = "RQA_"
 CONFIG = "RQA_CONFIG"  # configuration file, like --config
 PLUGINS = "RQA_PLUGINS"  # comma-separated plugins to load, or "none"
-STRICT_PLUGINS = "RQA_STRICT_PLUGINS"  # 1: fail if a plugin is broken, like --strict-plugins
+STRICT_PLUGINS = "RQA_STRICT_PLUGINS"  # 1: fail if a plugin is broken
 CONFIG_DIR = "RQA_CONFIG_DIR"  # user configuration, keys and trust
 DATA_DIR = "RQA_DATA_DIR"  # indexes, models and the history
 CACHE_DIR = "RQA_CACHE_DIR"  # cached calls and the indexes of --docs

@@ -69,7 +69,7 @@ class Key:
 
 def check_name(name: str) -> str:
     """Return `name` if it is a valid key name. Raises ConfigError, which does not repeat a possible secret."""
-    from .redaction import is_key_name
+    from .values import is_key_name
 
     if not is_key_name(name):
         raise ConfigError(
@@ -209,7 +209,7 @@ def without_keys(encoded: str) -> str:
     """
     import json
 
-    from .redaction import HIDDEN
+    from .values import HIDDEN
 
     secrets = {key._secret for key in stored_keys().values()}
     for name, value in os.environ.items():

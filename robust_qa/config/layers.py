@@ -13,8 +13,7 @@ from typing import Any
 from ..errors import ConfigError, RqaError, did_you_mean
 from ..types import KINDS, Kind
 from . import environment, trusted_files
-from .redaction import shown
-from .values import Layer, Table, Tree, Value, absolute
+from .values import Layer, Table, Tree, Value, absolute, shown
 
 FILE_NAME = "rqa.toml"
 USER_FILE_NAME = "config.toml"

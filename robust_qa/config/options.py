@@ -7,21 +7,22 @@ import re
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 import tomli
+from msgspec import Meta
 
 from ..errors import ConfigError, PluginError, did_you_mean
-from ..expressions import parse_expression
+from ..expressions import is_free_name, parse_expression
 from ..types import EmbedderName, Expression, Trusted, Url
 from . import keys as secrets
 from .keys import Key
-from .redaction import shown
 from .trusted_files import check_text, leaves, redirections
-from .values import Layer, Table, Value, absolute
+from .values import Layer, Table, Value, absolute, shown
 
 T = TypeVar("T")
 
@@ -294,3 +295,23 @@ def _plain(message: str) -> str:
 def _a_file(table: Table) -> str:
     origins = [layer.origin for value in table.values.values() for layer in value.layers if not layer.textual]
     return origins[0] if origins else "the configuration (`rqa config path`)"
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """The table [defaults]: used if the command line names no other."""
+
+    strategy: str | None = None  # a strategy; default: the most robust one that the reader can run
+    retriever: Expression | None = None  # a retriever, or an expression of several
+    reader: str | None = None  # a reader
+    evaluator: str | None = None  # an evaluator
+    embedder: str | None = None  # an embedder
+    engine: str | None = None  # an engine of `rqa batch` and `rqa eval`; default: local
+    k: Annotated[int, Meta(ge=1, le=10_000)] = 10  # passages a question retrieves
+    expressions: dict[str, Expression] = field(default_factory=dict)  # retriever expressions by names of your choice
+    prompts: dict[str, Path] = field(default_factory=dict)  # files to put in place of prompts: background, compress
+
+    def __post_init__(self) -> None:
+        for name in self.expressions:
+            if not is_free_name(name):
+                raise ValueError(f"cannot name an expression {name!r}")

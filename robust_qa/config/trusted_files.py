@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import ConfigError
-from . import environment, redaction
+from . import environment
 from .files import atomic_write, locked
 from .keys import is_loopback, origin
-from .values import Layer, Table, Value, absolute
+from .values import Layer, Table, Value, absolute, shown
 
 _FILE_NAME = "trusted.json"
 _URL = re.compile(r"\s*(https?:|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
@@ -42,7 +42,7 @@ def check_text(text: str, layer: Layer, *, is_path: bool) -> None:
         return  # not a path
     if not _is_inside(path, layer.folder) or (is_path and _leads_outside(path, layer.folder)):
         raise ConfigError(
-            f"an untrusted file cannot use {redaction.shown('', text)}, which is outside its folder.",
+            f"an untrusted file cannot use {shown('', text)}, which is outside its folder.",
             hint=layer.allowing,
         )
 

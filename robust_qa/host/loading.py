@@ -119,15 +119,13 @@ class Host:
                 self.load_file(file)
 
     @classmethod
-    def from_environment(
-        cls, *, files: Sequence[Path] = (), strict: bool = False, own: Callable[[Registry], None] | None = None
-    ) -> Host:
+    def from_environment(cls, *, files: Sequence[Path] = (), own: Callable[[Registry], None] | None = None) -> Host:
         """Create a host as RQA_PLUGINS and RQA_STRICT_PLUGINS say."""
         wanted = os.environ.get(environment.PLUGINS)
         only = None
         if wanted:
             only = [] if wanted == "none" else [name.strip() for name in wanted.split(",") if name.strip()]
-        return cls(only=only, files=files, strict=strict or environment.flag(environment.STRICT_PLUGINS), own=own)
+        return cls(only=only, files=files, strict=environment.flag(environment.STRICT_PLUGINS), own=own)
 
     def __reduce__(self) -> tuple[Callable[..., Host], tuple[Any, ...]]:
         """Pickle what to load: another process imports the plugins anew."""

@@ -11,8 +11,8 @@ from typing import Any
 from ..answering.components import Components
 from ..answering.configured import split_reader
 from ..answering.embedding import Handle
-from ..answering.strategies import answer_of
 from ..answering.toolbox import Toolbox
+from ..calls.contract import answer_of
 from ..calls.limits import Limits
 from ..calls.pipeline import Pipeline
 from ..config.layers import Config

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from ..answering.strategies import cited
+from ..calls.contract import cited
 from ..errors import RefusedError, RqaError
 from ..kit.citations import cite, is_from
 from ..types import Answer, Passage, Power, Question

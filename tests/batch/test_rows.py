@@ -24,13 +24,12 @@ def test_passages_are_texts_or_objects(batch: Batch) -> None:
     whole = {"text": "T", "title": "A", "id": 3, "source": "s", "score": 0.5, "isgold": True}
     given = ["plain", whole, {"text": "U", "title": None, "url": "u", "score": "81.2"}]
     row = json.dumps({"question": "passages", "passages": given})
-    ended = batch(row, "--trace", name="in.jsonl")
+    ended = batch(row, "--details", name="in.jsonl")
     assert ended.answers == ["plain + T + U"] and ended.rows[0]["passages"] == given
     [step] = [step for step in ended.rows[0]["trace"] if step["kind"] == "retrieve"]
     assert [passage.get("score") for passage in step["data"]["passages"]] == [0.0, 0.5, 81.2]
     assert [passage.get("id") for passage in step["data"]["passages"]] == ["", "3", ""]
     assert not any("text" in passage for passage in step["data"]["passages"])
-    assert "passages" not in batch(row, "--no-passages", "--force", name="in.jsonl").rows[0]
 
 
 @pytest.mark.parametrize(

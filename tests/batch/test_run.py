@@ -15,8 +15,6 @@ def test_every_row_has_a_line_in_the_order_of_the_input(batch: Batch) -> None:
     questions = ["sleep 0.2", "sleep 0.1", "c", "sleep 0.05", "e"]
     ended = batch("\n".join(questions), "-j", "5")
     assert ended.answers == questions and [row["row"] for row in ended.rows] == [1, 2, 3, 4, 5]
-    ended = batch(None, "-j", "5", "--unordered", "--force")
-    assert ended.answers == ["c", "e", "sleep 0.05", "sleep 0.1", "sleep 0.2"]
 
 
 def test_no_more_rows_are_in_flight_than_jobs(batch: Batch) -> None:

@@ -204,7 +204,7 @@ async def test_rate_limit_refusals_do_not_count_as_retries(build: Build) -> None
 async def test_a_provider_that_refuses_all_for_too_long_is_given_up(
     build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robust_qa.calls.rate_limit.LONGEST_LIMITED", 0.2)
+    monkeypatch.setattr("robust_qa.calls.limits.LONGEST_LIMITED", 0.2)
     model = Model(*(UnavailableError("busy", limited=True) for _ in range(9)))
     with pytest.raises(UnavailableError) as caught:
         await build(model).call(generate(), Trace())
@@ -218,7 +218,7 @@ async def test_a_call_that_alone_is_refused_fails_alone(build: Build, monkeypatc
                 raise UnavailableError("Too many tokens.", limited=True)
             return await super().generate(messages, decoding)
 
-    monkeypatch.setattr("robust_qa.calls.rate_limit.LONGEST_LIMITED", 1.2)
+    monkeypatch.setattr("robust_qa.calls.limits.LONGEST_LIMITED", 1.2)
     channel = build(Choosy())
     refused = asyncio.create_task(channel.call(generate("long"), Trace()))
     await asyncio.sleep(0.05)

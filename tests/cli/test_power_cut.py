@@ -19,7 +19,7 @@ Rqa = Callable[..., Any]
         ("init --user", "config.toml"),
         ("index notes.txt", "rqa-index.json"),
         ("index notes.txt -r hybrid", "vectors"),
-        ("ask Who? --no-history -d notes.txt --reader lexical -o answer.md", "answer.md"),
+        ("ask Who? -O history.enabled=false -d notes.txt --reader lexical -o answer.md", "answer.md"),
         ("batch in.jsonl --reader lexical -o out.jsonl", "out.jsonl.state.json"),
         ("batch in.jsonl --reader lexical -o out.csv", "out.csv"),
         ("eval in.jsonl -s rag --reader lexical -o run", "metrics.json"),

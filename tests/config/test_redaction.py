@@ -2,7 +2,7 @@
 
 import pytest
 
-from robust_qa.config.redaction import scrubbed, shown
+from robust_qa.config.values import scrubbed, shown
 
 
 @pytest.mark.parametrize(

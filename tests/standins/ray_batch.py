@@ -80,7 +80,11 @@ class Batch:
         command: list[object] = ["--plugin", self.folder / "mortal.py", "batch", source or self.folder / "in.jsonl"]
         command += ["-o", out or f"{self.folder}/out/", "--engine", engine, "--no-cache", "-s", self.strategy]
         if engine == "ray":
-            command += ["-O", "engine.ray.shard_rows=20", *(["--address", self.address] if self.address else [])]
+            command += [
+                "-O",
+                "engine.ray.shard_rows=20",
+                *(["-O", f"engine.ray.address={self.address}"] if self.address else []),
+            ]
         return [*map(str, (*command, *arguments))]
 
     def start(self, *arguments: object, before: str = "", **where: Any) -> subprocess.Popen[str]:

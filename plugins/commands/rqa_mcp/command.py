@@ -32,8 +32,7 @@ _ENDING = 5.0  # seconds for requests in progress
     multiple=True,
     help="Let agents name documents in this folder. May be repeated.",
 )
-@click.option("--http", is_flag=True, help="Serve over HTTP at /mcp instead of standard input and output.")
-@address_options
+@address_options(None)
 @answering_options()
 @click.pass_obj
 def mcp(
@@ -41,16 +40,17 @@ def mcp(
     /,
     *,
     folders: tuple[Path, ...],
-    http: bool,
     host: str,
-    port: int,
+    port: int | None,
     token: Key | None,
     **answering: Any,
 ) -> None:
     """Give agents tools to ask, search, check and list documents, over the Model Context Protocol.
 
-    An agent starts this command, and speaks to it over standard input and output.
+    An agent starts this command, and speaks to it over standard input and output. With --port, it serves at /mcp.
     """
+    if port is None and (token or host != "127.0.0.1"):
+        raise click.UsageError("--host and --token need --port.")
     if not find_spec("mcp"):
         raise MissingError("`rqa mcp` needs the package mcp.", hint=f"Run `{install_hint('mcp')}`.")
     from robust_qa.cli.answering import in_session
@@ -59,7 +59,7 @@ def mcp(
     from .tools import Tools
 
     options = Answering(**answering)
-    if not http:
+    if port is None:
         # Only the protocol may use standard input and output. Within `in_session`, file descriptor 1 is stderr.
         # Nothing closes `stdin`, because closing waits for the thread that reads from it, which Ctrl-C does not end.
         stdin = os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace", closefd=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,9 @@ from robust_qa.cli import as_json
 
 from .capacity import Capacity
 from .chat import Completion
-from .errors import ApiError, api_error
 from .footnotes import lead
 from .metrics import Metrics
-from .requests import Ask, Chat, read
+from .requests import ApiError, Ask, Chat, api_error, read
 from .static import document, page
 from .streaming import ALIVE, Events, Growing, as_event
 
@@ -144,3 +143,24 @@ def _json(body: Any, status: int = 200) -> Response:
 
 def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "rqa"}
+
+
+def offered(session: Session, names: Sequence[str]) -> dict[str, str]:
+    """Return strategies by model: `names`, or all that can run, the default one first.
+
+    Raises RqaError if one of `names` cannot run, or if no strategy can.
+    """
+    if not names:
+        default, _ = session.choose(has_passages=False)
+        names = [default, *(name for name in session.strategies if name != default and _runs(session, name))]
+    for name in names:
+        session.choose(has_passages=False, strategy=name)
+    return {f"rqa/{name}": name for name in names}
+
+
+def _runs(session: Session, name: str) -> bool:
+    try:
+        session.choose(has_passages=False, strategy=name)
+    except RqaError:
+        return False
+    return True

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from .errors import ApiError
+from .requests import ApiError
 
 
 class Capacity:

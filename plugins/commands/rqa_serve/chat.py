@@ -13,8 +13,7 @@ from robust_qa import Answer, Question, Usage
 from robust_qa.answering import condensed
 
 from .footnotes import lead, page_of
-from .frontends import task_reply, without_context
-from .requests import Chat
+from .requests import Chat, task_reply, without_context
 from .streaming import ALIVE, Growing, as_event
 
 if TYPE_CHECKING:

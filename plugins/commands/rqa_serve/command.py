@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robust_qa import MissingError
-from robust_qa.cli import Answering, FiniteFloat, answering_options, history_option
+from robust_qa.cli import Answering, FiniteFloat, answering_options
 from robust_qa.cli.http_server import Address, address_options
 from robust_qa.kit import install_hint
 
@@ -22,7 +22,7 @@ _LONGEST_REQUEST = 4 << 20  # bytes
 
 
 @click.command("serve", epilog="Example: rqa serve --docs notes/ -s rag,astute")
-@address_options
+@address_options()
 @click.option(
     "-j",
     "--jobs",
@@ -40,15 +40,7 @@ _LONGEST_REQUEST = 4 << 20  # bytes
     show_default=True,
     help="Time limit of a request.",
 )
-@click.option(
-    "--allow-origin",
-    "origins",
-    metavar="ORIGIN",
-    multiple=True,
-    help="Let web pages of this origin use the server, such as http://localhost:3000. May be repeated.",
-)
 @answering_options(several=True)
-@history_option
 @click.pass_obj
 def serve(
     run: Run,
@@ -59,7 +51,6 @@ def serve(
     token: Key | None,
     jobs: int,
     timeout: float,
-    origins: tuple[str, ...],
     strategy: tuple[str, ...],
     **answering: Any,
 ) -> None:
@@ -73,9 +64,8 @@ def serve(
         )
     from robust_qa.cli.answering import in_session
 
-    from .app import application
+    from .app import application, offered
     from .capacity import Capacity
-    from .models import offered
 
     address = Address(host, port, token)
     with address.socket:
@@ -85,6 +75,6 @@ def serve(
             app = application(session, models, Capacity(jobs, timeout), most=_LONGEST_REQUEST)
             run.say(f"serving {', '.join(models)} at {address.url}/v1. Stop with Ctrl-C")
             run.say(f"open {address.url} in a browser to ask there")
-            await address.serve(app, seconds=timeout + 1, unguarded=("/", "/health"), origins=origins)
+            await address.serve(app, seconds=timeout + 1, unguarded=("/", "/health"))
 
         in_session(run, Answering(**answering), work, record="serve")

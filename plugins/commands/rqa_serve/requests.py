@@ -1,18 +1,76 @@
-"""The bodies of requests, read within a limit and validated."""
+"""Requests: their bodies, read within a limit and validated, what front ends add to a question, and errors."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import re
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from robust_qa import Message, Passage, Question
+from robust_qa import CallError, CallTimeout, InputError, Message, Passage, Question, RqaError
 
-from .errors import ApiError
 from .footnotes import without_notes
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+_STATUS: tuple[tuple[type[RqaError], int], ...] = ((InputError, 400), (CallTimeout, 504), (CallError, 502))
+
+
+class ApiError(Exception):
+    """An error with its HTTP status. `kind`, `code` and `param`, a field of the request, go into the body."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        kind: str = "invalid_request_error",
+        code: str | None = None,
+        param: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body: dict[str, Any] = {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def api_error(error: RqaError) -> ApiError:
+    """Return `error` for the client: 400 if the request is invalid, 502 or 504 if a model failed, else 500."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    return ApiError(status, f"{error.message} {error.hint}".strip(), error.kind)
+
+
+# Open WebUI quotes the chat between tags, LibreChat quotes it last. Both begin each turn with its role.
+_CHAT = re.compile(r"(?:<chat_history>|\n\nConversation:)\s(.+?)(?:</chat_history>|\Z)", re.DOTALL)
+_QUESTION = re.compile(r"^USER: (.+?)\s*(?=^(?:USER|ASSISTANT|AI): |\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_FORM = re.compile(r'"(\w+)"\s*:\s*(["\[])')  # a field of the JSON that a task asks for
+_USER_QUERY = re.compile(r"<user_query>(.+?)</user_query>", re.DOTALL)
+_TITLE = 60  # characters
+
+
+def task_reply(message: str) -> str | None:
+    """Return the reply to a task about the chat, such as to write its title, or None if `message` is no task.
+
+    The title is the first question, cut, and the search query is the last question. Other fields are empty.
+    """
+    chat = _CHAT.search(message)
+    questions = _QUESTION.findall(chat[1]) if chat else []
+    if not chat or not questions:
+        return None
+    title = shorten(questions[0], _TITLE, placeholder="…")
+    if form := _FORM.search(message, 0, chat.start()):
+        empty = "" if form[2] == '"' else []
+        return msgspec.json.encode({form[1]: {"title": title, "queries": [questions[-1]]}.get(form[1], empty)}).decode()
+    return title if "title" in message[: chat.start()] else None
+
+
+def without_context(message: str) -> str:
+    """Return the question that follows the context in a template of a front end, or `message` if there is none."""
+    before, end, after = message.rpartition("</context>")
+    query = _USER_QUERY.search(after)
+    question = (query[1] if query else after).strip()
+    return question if end and "<context>" in before and question else message
+
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 
 from robust_qa.documents import unmoved
 
-from .errors import ApiError
+from .requests import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Container

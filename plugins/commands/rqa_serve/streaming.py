@@ -12,7 +12,7 @@ import msgspec
 from robust_qa import RqaError
 from robust_qa.kit import printable, single_line
 
-from .errors import ApiError, api_error
+from .requests import ApiError, api_error
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

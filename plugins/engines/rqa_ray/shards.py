@@ -127,7 +127,7 @@ class Shards:
             if shard != self._reading:
                 self._finish_if_whole(shard)
 
-    def finish(self, *, ordered: bool) -> None:
+    def finish(self) -> None:
         """Write the last shard."""
         self._end_reading()
 

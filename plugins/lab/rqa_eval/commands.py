@@ -15,7 +15,7 @@ from robust_qa.cli import (
     TEXT_FORMATS,
     Answering,
     answering_options,
-    engine_options,
+    engine_option,
     jobs_option,
     output_option,
     suffix_of,
@@ -144,7 +144,7 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 )
 @click.option("--order", metavar="ORDERS", type=ORDERS, help="Give the passages in these orders.")
 @jobs_option
-@engine_options
+@engine_option
 @answering_options(several=True)
 @click.pass_obj
 def evaluate_sets(

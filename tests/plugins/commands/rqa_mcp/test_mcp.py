@@ -26,7 +26,7 @@ from mcp.shared.exceptions import MCPError  # noqa: E402
 
 from robust_qa import __version__  # noqa: E402
 
-HTTP = ("mcp", "--http")
+HTTP = ("mcp",)
 PRINTING = """
 import os
 from robust_qa import Answer, hookimpl

@@ -501,24 +501,14 @@ def test_a_body_that_is_refused_is_not_read_for_ever(server: Serving, kind: byte
 # -- who may ask
 
 
-def test_a_web_page_may_ask_if_its_origin_is_allowed(server: Serving, tmp_path: Path) -> None:
-    asking = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
-
-    def replies(server: Serving, origin: str) -> tuple[httpx.Response, httpx.Response]:
-        headers = {"Origin": origin}
-        preflight = httpx.options(f"{server.url}/rqa/ask", headers={**headers, **asking}, trust_env=False)
-        return preflight, httpx.get(f"{server.url}/models", headers=headers, trust_env=False)
-
-    with serving(
-        tmp_path, "-s", "norag", "--allow-origin", "https://good.example", reader="http://localhost:1"
-    ) as open_:
-        may, models = replies(open_, "https://good.example")
-        assert may.status_code == 200 and may.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
-        assert "POST" in may.headers["Access-Control-Allow-Methods"]
-        assert {reply.headers["Access-Control-Allow-Origin"] for reply in (may, models)} == {"https://good.example"}
-        others = [replies(open_, origin) for origin in ("https://evil.example", "https://good.example.evil", "null")]
-    for may, models in [*others, replies(server, "http://localhost:3000")]:
-        assert may.status_code == 400 and "Access-Control-Allow-Origin" not in models.headers
+def test_a_web_page_of_another_origin_may_not_read_the_replies(server: Serving) -> None:
+    headers = {"Origin": "https://evil.example"}
+    preflight = httpx.options(
+        f"{server.url}/rqa/ask", headers={**headers, "Access-Control-Request-Method": "POST"}, trust_env=False
+    )
+    assert preflight.status_code >= 400
+    models = httpx.get(f"{server.url}/models", headers=headers, trust_env=False)
+    assert "Access-Control-Allow-Origin" not in {*preflight.headers, *models.headers}
 
 
 def test_without_a_token_only_requests_to_this_machine_are_answered(server: Serving) -> None:

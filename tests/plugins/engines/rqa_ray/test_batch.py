@@ -61,7 +61,7 @@ def test_a_row_that_ends_every_worker_stops_the_run(batch: Batch) -> None:
 def test_a_removed_node_loses_no_row_and_no_row_is_there_twice(cluster: Any, batch: Batch) -> None:
     node = cluster.add_node(num_cpus=2, object_store_memory=MEMORY)
     batch.write([f"sleep 0.1 {n}" for n in range(400)])
-    with batch.start("-j", "24", "--workers", "4") as process:
+    with batch.start("-j", "24", "-O", "engine.ray.workers=4") as process:
         batch.wait_for_shards(process, 5)
         cluster.remove_node(node, allow_graceful=False)
         _, err = process.communicate(timeout=120)
@@ -205,7 +205,7 @@ def test_two_commands_cannot_write_one_folder(batch: Batch, rqa: Rqa) -> None:
 def test_without_an_address_the_run_has_a_cluster_of_its_own(tmp_path: Path) -> None:
     batch = Batch(tmp_path, address="")
     batch.write([f"q {n}" for n in range(20)])
-    code, err = batch.run("--workers", "2")
+    code, err = batch.run("-O", "engine.ray.workers=2")
     assert code == 0, err
     assert [line.partition(" in ")[0] for line in err.splitlines()[1:]] == ["rqa: 20 rows"]
     assert len(batch.rows) == 20

@@ -47,7 +47,7 @@ def test_other_engines_do_not_import_ray(tmp_path: Path, rows: Path) -> None:
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install -e '.[ray]'")
 def test_no_cluster_at_the_address_is_an_error(tmp_path: Path, rows: Path) -> None:
-    ray = ("--engine", "ray", "--address", "127.0.0.1:9")
+    ray = ("--engine", "ray", "-O", "engine.ray.address=127.0.0.1:9")
     code, err = started(tmp_path, CALL, "batch", rows, "-o", "out/", "-s", "rag", *ray)
     assert code == 5 and "127.0.0.1:9" in err and "ray status" in err
 
@@ -55,7 +55,7 @@ def test_no_cluster_at_the_address_is_an_error(tmp_path: Path, rows: Path) -> No
 def test_an_evaluation_has_the_same_scores_as_with_the_local_engine(rows: Path, cluster: Any, rqa: Rqa) -> None:
     common = ("eval", rows, "-s", "rag", "--reader", "lexical", "--no-cache")
     assert rqa(*common, "-o", "local").code == 0
-    ray = ("--engine", "ray", "--address", cluster.address)
+    ray = ("--engine", "ray", "-O", f"engine.ray.address={cluster.address}")
     code, err = started(Path.cwd(), CALL, *common, "-o", "far", *ray)
     assert code == 0, err
     assert "rag: 12 rows" in err

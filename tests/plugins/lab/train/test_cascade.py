@@ -103,7 +103,6 @@ def test_steps_without_cost_need_costs(trained: Any) -> None:
     [
         (("--costs", "1"), "--costs needs 2 numbers"),
         (("--accuracy", "0.9", "--budget", "1"), "Use either --accuracy or --budget"),
-        (("--steps", "rag:lexical,astute"), "run has no strategy 'astute'"),
         (("--costs", "1,2", "--metric", "charm"), "no question with the metric 'charm'"),
     ],
 )

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 @output_option(
     "FILE", "The TOML file to write.", name="output", required=True, stdout=False, formats=("toml",), dir_okay=False
 )
-@click.option("--steps", metavar="NAMES", help="The steps, the cheapest first. Default: the strategies of RUN.")
 @click.option("--metric", metavar="NAME", default="accuracy", show_default=True, help="What makes an answer right.")
 @click.option("--accuracy", metavar="SHARE", type=FiniteFloat(0, 1), help="Reach this accuracy.")
 @click.option("--budget", metavar="COST", type=FiniteFloat(0), help="Spend at most this a question.")
@@ -31,14 +30,14 @@ def cascade(
     folder: Path,
     *,
     output: Path,
-    steps: str | None,
     metric: str,
     accuracy: float | None,
     budget: float | None,
     costs: str | None,
     force: bool,
 ) -> None:
-    """Fit the bounds of the strategy cascade to RUN, a run of rqa eval with each step as a strategy.
+    """Fit the bounds of the strategy cascade to RUN, a run of rqa eval with each step as a strategy, the cheapest
+    first.
 
     By default the cascade keeps 95 % of the accuracy of the best step, at the least cost.
     """
@@ -48,9 +47,9 @@ def cascade(
         raise click.UsageError("Use either --accuracy or --budget.")
     if output.exists() and not force:
         raise InputError(f"{output} already exists.", hint="Replace it with --force.")
-    names = steps.split(",") if steps else strategies(folder)
+    names = strategies(folder)
     if len(names) < 2:
-        raise InputError(f"A cascade needs two steps, and there is only {names[0]}.", hint="Name them with --steps.")
+        raise InputError(f"A cascade needs two steps, and there is only {names[0]}.", hint="Run `rqa eval` with both.")
     given = _numbers(costs, len(names)) if costs else None
     found, unit = record(folder, names, given, metric)
     questions = found.right.shape[1]

@@ -200,8 +200,6 @@ def record(folder: Path, steps: Sequence[str], costs: Sequence[float] | None, me
     calls without prices. Raises InputError.
     """
     files = {one.name: one.file for one in _run(folder).strategies}
-    if missing := [step for step in steps if step not in files]:
-        raise InputError(f"{folder} has no strategy {missing[0]!r}. It has: {', '.join(files)}.", hint=_HINT)
     scores = [
         one for one in _lines(folder / "scores.jsonl", _Scores) if all(_scored(one, step, metric) for step in steps)
     ]

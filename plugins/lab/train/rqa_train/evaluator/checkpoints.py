@@ -34,16 +34,12 @@ class Checkpoint:
     tokenizer: Tokenizer
     settings: Settings
 
-    def with_input(
-        self, *, template: str | None = None, length: int | None = None, form: Input | None = None
-    ) -> Checkpoint:
-        """Return the checkpoint with another template, form or maximum length, up to the model's limit."""
+    def with_input(self, *, length: int | None = None, form: Input | None = None) -> Checkpoint:
+        """Return the checkpoint with another form or maximum length, up to the model's limit."""
         settings = self.settings
         most = getattr(self.model.config, "max_position_embeddings", None)  # a T5's positions are relative
         length = min(length or settings.length, most or 8192)
-        changes = {"template": template, "input": form}
-        changed = {name: value for name, value in changes.items() if value is not None}
-        return replace(self, settings=msgspec.structs.replace(settings, length=length, **changed))
+        return replace(self, settings=msgspec.structs.replace(settings, length=length, input=form or settings.input))
 
     def pairing(self) -> Pairing:
         """Return the builder of inputs. It gets a copy of the tokenizer because it changes it."""

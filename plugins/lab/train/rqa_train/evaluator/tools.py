@@ -97,7 +97,6 @@ def evaluator() -> None:
     help="The relevant label, then the other: words of a T5 without a classification head, or names of two outputs. "
     "Default: from the checkpoint, or true,false.",
 )
-@click.option("--template", metavar="TEXT", help="Input of a T5, with {question} and {passage}. Default: as trained.")
 @click.option("--length", type=click.IntRange(16, 8192), help="Maximum input in tokens. Default: as trained, or 512.")
 @input_option
 @click.option("--force", is_flag=True, help="Replace the evaluator in OUT.")
@@ -107,7 +106,6 @@ def convert(
     out: Path,
     quantization: str | None,
     labels: str | None,
-    template: str | None,
     length: int | None,
     input: Any,
     force: bool,
@@ -126,17 +124,13 @@ def convert(
     words = None if labels is None else tuple(word.strip() for word in labels.split(",", 1))
     if words is not None and not (len(words) == 2 and all(words)):
         raise click.BadParameter(f"{labels!r} is not two words separated by a comma.", param_hint="--labels")
-    if template is not None and not ("{question}" in template and "{passage}" in template):
-        raise click.BadParameter("it needs {question} and {passage}.", param_hint="--template")
     conversion.check_free(out, force=force)
     loaded = checkpoints.load(checkpoint, labels=words)
     shape = loaded.settings.shape
     outputs = loaded.outputs()
     if words is not None and shape != "label" and outputs is None:
         raise click.BadParameter(f"{checkpoint} is a {shape}, which has no labels.", param_hint="--labels")
-    if template is not None and shape == "cross-encoder":
-        raise click.BadParameter(f"{checkpoint} is a {shape}, which has no template.", param_hint="--template")
-    loaded = loaded.with_input(template=template, length=length, form=input)
+    loaded = loaded.with_input(length=length, form=input)
     quantization = quantization or conversion.default_quantization(loaded)
     proof = conversion.convert(loaded, out, quantization=quantization, force=force)
     text = card(loaded.settings, proof, command=command_line("evaluator"), origin=checkpoint, quantization=quantization)

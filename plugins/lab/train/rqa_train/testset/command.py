@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @output_option("FILE", "Write the questions to this file. Default: stdout.", formats=ROW_FORMATS, dir_okay=False)
 @click.option(
     "-n",
-    "--number",
+    "number",
     metavar="N",
     type=click.IntRange(1, 100_000),
     default=50,

@@ -186,7 +186,6 @@ def test_labels_are_saved_and_can_be_changed(write: Any, tmp_path: Path) -> None
     [
         ("BERT, one label", "--labels=a,b", "is a cross-encoder, which has no labels"),
         ("classifier T5 v1.0", "--labels=a,b", "is a classifier, which has no labels"),
-        ("BERT, one label", "--template={question} {passage}", "is a cross-encoder, which has no template"),
     ],
 )
 def test_option_without_effect_is_refused(
