@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..types import Citation, Passage, Quote
-from .text import sentences, words
+from .text import is_row, sentences, words
 
 QUOTE_WORDS = 60
 QUOTES = 3
@@ -16,19 +16,19 @@ QUOTES = 3
 def quote_windows(text: str, words: int = QUOTE_WORDS) -> list[tuple[int, int]]:
     """Return the spans of the longest runs of whole sentences with up to `words` words, in order.
 
-    A sentence ends at the end of its line. A longer sentence is a run of its own.
+    A longer sentence, and each row of a table, is a run of its own.
     """
-    units = _units(text)
-    lengths = [len(text[start:end].split()) for start, end in units]
+    units = sentences(text)
+    sizes = [words if is_row(text[start:end]) else len(text[start:end].split()) for start, end in units]
     windows: list[tuple[int, int]] = []
     last = total = 0
     for first in range(len(units)):
-        while last < len(units) and (last == first or total + lengths[last] <= words):
-            total += lengths[last]
+        while last < len(units) and (last == first or total + sizes[last] <= words):
+            total += sizes[last]
             last += 1
         if not windows or units[last - 1][1] > windows[-1][1]:
             windows.append((units[first][0], units[last - 1][1]))
-        total -= lengths[first]
+        total -= sizes[first]
     return windows
 
 
@@ -38,7 +38,7 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
     A quote is up to 60 words of whole sentences: those that share the rarest words with the question. A word is rarer
     the fewer sentences of all `passages` have it.
     """
-    found = [set(words(text[start:end])) for text in {each.text for each in passages} for start, end in _units(text)]
+    found = [set(words(text[start:end])) for text in {each.text for each in passages} for start, end in sentences(text)]
     counts = Counter(word for sentence in found for word in sentence)
     weights = {word: math.log(1 + len(found) / counts[word]) for word in set(words(question)) if counts[word]}
 
@@ -86,12 +86,3 @@ def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
         stale=passage.stale,
         place=passage.place,
     )
-
-
-def _units(text: str) -> list[tuple[int, int]]:
-    """Return the spans of the sentences of each line."""
-    units, start = [], 0
-    for line in text.splitlines(keepends=True):
-        units += [(start + first, start + last) for first, last in sentences(line)]
-        start += len(line)
-    return units

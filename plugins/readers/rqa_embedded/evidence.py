@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Quote
-from robust_qa.kit import quote_windows, with_title
+from robust_qa.kit import quote_windows, statements, with_title
 
 from .spans import Span, spans
 from .windows import firsts, marked_windows
@@ -166,7 +166,11 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
     parts = []
     for number, relevant in evidence.relevant.items():
         own = [(place[0], span) for span in evidence.spans if span.passage == number and (place := span.place)]
-        for start, end in quote_windows(evidence.passages[number].text):
+        text = evidence.passages[number].text
+        told = [start for start, _ in statements(text, evidence.question)]
+        for start, end in quote_windows(text):
+            if not any(start <= at < end for at in told):
+                continue
             best = max((span for at, span in own if start <= at < end), key=lambda span: span.margin, default=None)
             logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number))
             parts.append(Part(number, start, end, logit, best))
