@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Quote
-from robust_qa.kit import quote_windows, statements, with_title
+from robust_qa.kit import content_terms, is_row, quote_windows, statements, with_title
 
 from .spans import Span, spans
 from .windows import firsts, marked_windows
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _PARTS = 12  # of a question's passages whose cosines are computed
 _QUOTES = 6
 _NO_SPAN = -20.0  # margin of a text without a span
+_KEYED = 2.0  # log-odds of a row that has all the words that tell rows apart
 _LEAST_MARGIN = -6.0  # of a sentence; below, none is likelier than another
 
 
@@ -168,13 +170,26 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
         own = [(place[0], span) for span in evidence.spans if span.passage == number and (place := span.place)]
         text = evidence.passages[number].text
         told = [start for start, _ in statements(text, evidence.question)]
-        for start, end in quote_windows(text):
+        windows = quote_windows(text)
+        keyed = _keyed(evidence.question, text, [span for span in windows if is_row(text[slice(*span)])])
+        for start, end in windows:
             if not any(start <= at < end for at in told):
                 continue
+            named = _KEYED * keyed.get((start, end), 0.0)
             best = max((span for at, span in own if start <= at < end), key=lambda span: span.margin, default=None)
-            logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number))
+            logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number)) + named
             parts.append(Part(number, start, end, logit, best))
     return sorted(parts, key=lambda part: -part.logit)[:_PARTS]
+
+
+def _keyed(question: str, text: str, rows: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """Return for each row its share of the words of the question that tell the rows of a table apart, by rarity."""
+    asked = set(content_terms(question))
+    shared = {span: asked.intersection(content_terms(text[slice(*span)])) for span in rows}
+    counts = Counter(term for terms in shared.values() for term in terms)
+    weights = {term: math.log(len(rows) / count) for term, count in counts.items() if count < len(rows)}
+    total = sum(weights.values()) or 1.0
+    return {span: sum(weights.get(term, 0.0) for term in terms) / total for span, terms in shared.items()}
 
 
 def _first(number: int) -> float:
