@@ -36,9 +36,8 @@ _RECORD = re.compile(  # the beginning of a line of code or of settings
     r"|(?:def|class|import|return|raise) "
 )
 _CODE = re.compile(r"[{}();=:,\\]\Z|\w\([^ )]*\)\Z| [=!]?= ")
-_STAMPED = (
-    r"\[\w[^\]\n]{0,40}\] ?\S|\d{1,4}[-/.:]\d\d|[A-Z][a-z]{2} +\d+ \d\d:"  # the beginning of a line of a log or a chat
-)
+# The beginning of a line of a log or a chat.
+_STAMPED = r"\[[^\]\n]{0,40}\d[:/.-]\d[^\]\n]{0,40}\] ?\S|\d{1,4}[-/.:]\d\d|[A-Z][a-z]{2} +\d+ \d\d:"
 _ROW = re.compile(rf"[^:;|\n]{{1,80}}: [^;\n]*; |[^|\n]+ \| |{_STAMPED}")  # "column: value; ...", "cell | cell"
 # A mark with letters and digits, or a number that is no year: AB-1234/5, 9123.
 _NAMED = re.compile(r"(?<![\w./-])(?:(?=[\w./-]*[^\W\d_])(?=[\w./-]*\d)|(?=\d{3})(?!(?:1[89]|20)\d\d\b))[\w./-]*\w")

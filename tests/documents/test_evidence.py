@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import robust_qa
+from robust_qa.documents import read
 
 FILES = {
     "valves.csv": "part,name,price EUR\nKX-77/2,gasket,12.40\nKX-77/3,gasket large,9.90\nKX-78/1,seal,3.10\n",
@@ -58,3 +59,52 @@ def test_neither_a_question_nor_a_greeting_is_an_answer(tmp_path: Path, text: st
     first = text.partition("\n")[0]
     assert not answer.text or answer.text not in first
     assert first not in [each.quote for each in (*answer.citations, *answer.closest)]
+
+
+def test_text_that_is_struck_out_or_hidden_is_left_out_and_counted(tmp_path: Path) -> None:
+    page = (
+        "<p>Entry is <del>8 EUR</del> <ins>9 EUR</ins>.</p><p hidden>Closed in May.</p><table><tr><td>Mon<td "
+        'style="display: none">shut<td>open</table><div class="cookie-banner"><p>We store 812 cookies.</div>'
+    )
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    (tmp_path / "fees.md").write_text("The fee is ~~40 EUR~~ 55 EUR.\n", encoding="utf-8")
+    skipped: list[tuple[str, str]] = []
+    found = {path.name: list(read(path, lambda *each: skipped.append(each))) for path in sorted(tmp_path.iterdir())}
+    assert " ".join(found["page.html"][0].text.split()) == "Entry is 9 EUR. Mon | open"
+    assert found["fees.md"][0].text.split() == "The fee is 55 EUR.".split()
+    assert [why for _, why in skipped] == [
+        "read without 2 struck out or hidden words",
+        "read without 10 struck out or hidden words",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        (
+            "yields.html",
+            "<table><tr><th rowspan=2>Crop<th colspan=2>North<th colspan=2>South<tr><th>2024<th>2025<th>2024<th>2025"
+            "<tr><td>Rye<td>2.8<td>2.9<td>2.7<td>3.1</table>",
+        ),
+        ("yields.csv", "Crop,North,,South,\n,2024,2025,2024,2025\nRye,2.8,2.9,2.7,3.1\n"),
+        (
+            "yields.md",
+            "| Crop | North | | South | |\n|--|--|--|--|--|\n| |2024|2025|2024|2025|\n|Rye|2.8|2.9|2.7|3.1|\n",
+        ),
+    ],
+)
+def test_a_heading_over_several_columns_belongs_to_each(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    (document,) = read(tmp_path / name, print)
+    assert document.text == "Crop: Rye; North 2024: 2.8; North 2025: 2.9; South 2024: 2.7; South 2025: 3.1"
+
+
+def test_the_front_matter_of_a_note_is_found(tmp_path: Path) -> None:
+    note = (
+        "---\nowner: Ida Moe\ndue: 2026-04-17\naliases:\n  - Project Owl\n---\nThe [[Owl Ltd|glassworks]] delivers.\n"
+    )
+    (tmp_path / "Beacon project.md").write_text(note, encoding="utf-8")
+    (document,) = read(tmp_path / "Beacon project.md", print)
+    assert document.text == (
+        "owner: Ida Moe; due: 2026-04-17; aliases: Project Owl\n\nThe glassworks (Owl Ltd) delivers."
+    )

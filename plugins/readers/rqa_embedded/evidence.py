@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PARTS = 12  # of a question's passages whose cosines are computed
 _QUOTES = 6
 _NO_SPAN = -20.0  # margin of a text without a span
-_KEYED = 2.0  # log-odds of a row that has all the words that tell rows apart
+_KEYED = 2.0  # log-odds that a row loses if it has no word of the question that tells rows apart
 _LEAST_MARGIN = -6.0  # of a sentence; below, none is likelier than another
 
 
@@ -183,13 +183,14 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
 
 
 def _keyed(question: str, text: str, rows: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-    """Return for each row its share of the words of the question that tell the rows of a table apart, by rarity."""
+    """Return 0 for the row with most words of the question, by how well they tell rows apart, down to -1 for none."""
     asked = set(content_terms(question))
     shared = {span: asked.intersection(content_terms(text[slice(*span)])) for span in rows}
     counts = Counter(term for terms in shared.values() for term in terms)
     weights = {term: math.log(len(rows) / count) for term, count in counts.items() if count < len(rows)}
-    total = sum(weights.values()) or 1.0
-    return {span: sum(weights.get(term, 0.0) for term in terms) / total for span, terms in shared.items()}
+    found = {span: sum(weights.get(term, 0.0) for term in terms) for span, terms in shared.items()}
+    most = max(found.values(), default=0.0)
+    return {span: weight / most - 1 if most else 0.0 for span, weight in found.items()}
 
 
 def _first(number: int) -> float:
