@@ -85,7 +85,7 @@ class _Reader:
                 case "paragraph_open":
                     self._paragraph(_shown(tokens[i + 1].children, self._left_out), line)
                 case "fence" | "code_block":
-                    self.blocks.code(token.content, line, depth)
+                    self.blocks.code(token.content, line + (token.type == "fence"), depth, lined=True)
                 case "html_block":
                     self.blocks.extend(html.read_html(token.content, line, self._left_out)[1])
                 case "thead_open":

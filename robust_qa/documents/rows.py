@@ -141,11 +141,11 @@ def _table(file: File, title: str, rows: Iterable[Row], report: Report, sheet: s
     names = [" ".join(name.split()) for name in first[start].cells] if first and are_names(first[start].cells) else []
     below = spanning(names, first[start + 1].cells) if names and len(first) > start + 1 else None
     names = below or names
-    above = [" ".join(filter(None, map(str.strip, row.cells))) for row in first[:start]]
+    above = [(" ".join(filter(None, map(str.strip, row.cells))), row.first) for row in first[:start]]
     place = f"{sheet} row" if sheet else ""
     blocks = Blocks()
-    for text in above:
-        blocks.paragraph(text)
+    for text, line in above:
+        blocks.paragraph(text, line)
     for number, row in enumerate(chain(first[start + bool(names) + bool(below) :], rows), start=1):
         if row.wrong:
             report(f"{file.path}:{row.lines}", row.wrong)

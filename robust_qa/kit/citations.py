@@ -26,8 +26,8 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
     the answer, else the one that shares most words with the sentence.
     """
     if passage.made_of:
-        return _cite_original(passage, answer, _quote(passage.text, answer or "", start))
-    quote = _quote(passage.text, answer or "", start)
+        return _cite_original(passage, answer, _quote(passage.text, answer or "", start)[0])
+    quote, begin = _quote(passage.text, answer or "", start)
     words = " ".join((answer or "").split())
     at = quote.find(words) if words else -1
     return Citation(
@@ -40,7 +40,7 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
         date=passage.date,
         file=passage.file,
         stale=passage.stale,
-        place=passage.place,
+        place=passage.place_of(begin),
     )
 
 
@@ -134,10 +134,11 @@ def _words(text: str, start: int, end: int) -> int:
     return len(text[start:end].split())
 
 
-def _quote(text: str, answer: str, start: int | None) -> str:
+def _quote(text: str, answer: str, start: int | None) -> tuple[str, int]:
+    """Return what is quoted, and the offset in the text of the answer or of its sentence."""
     spans = sentences(text)
     if not spans:
-        return ""
+        return "", 0
     if start is not None:
         chosen = next((span for span in spans if span[0] <= start < span[1]), spans[0])
     else:
@@ -146,14 +147,15 @@ def _quote(text: str, answer: str, start: int | None) -> str:
         part = (span for span in spans if needle and needle in normalise(text[slice(*span)]))
         chosen = next(whole, None) or next(part, None) or _nearest(text, spans, answer)
     quote = " ".join(text[slice(*_shown(text, spans, chosen))].split())
+    begin = chosen[0] if start is None else start
     if len(quote) <= _LONGEST_QUOTE:
-        return quote
+        return quote, begin
     if start is not None:
         at = len(" ".join(text[_shown(text, spans, chosen)[0] : start].split()))
     else:
         place = re.search(re.escape(" ".join(answer.split())), quote, re.IGNORECASE)
         at = place.start() if place else 0
     around = at - max(0, _LONGEST_QUOTE - len(answer)) // 2  # centre the answer
-    begin = max(0, min(around, len(quote) - _LONGEST_QUOTE))
-    left, right = "…" * (begin > 0), "…" * (begin + _LONGEST_QUOTE < len(quote))
-    return left + quote[begin + len(left) : begin + _LONGEST_QUOTE - len(right)].strip() + right
+    first = max(0, min(around, len(quote) - _LONGEST_QUOTE))
+    left, right = "…" * (first > 0), "…" * (first + _LONGEST_QUOTE < len(quote))
+    return left + quote[first + len(left) : first + _LONGEST_QUOTE - len(right)].strip() + right, begin

@@ -84,5 +84,5 @@ def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
         date=passage.date,
         file=passage.file,
         stale=passage.stale,
-        place=passage.place,
+        place=passage.place_of(quote.highlight[0] if quote.highlight else start),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 import robust_qa
@@ -108,3 +109,35 @@ def test_the_front_matter_of_a_note_is_found(tmp_path: Path) -> None:
     assert document.text == (
         "owner: Ida Moe; due: 2026-04-17; aliases: Project Owl\n\nThe glassworks (Owl Ltd) delivers."
     )
+
+
+@pytest.mark.parametrize(
+    "name, content, words, where",
+    [
+        ("fees.csv", "boat,fee\n" + "".join(f"Boat {n},{n * 7} EUR\n" for n in range(1, 9)), "Boat 5 35 EUR", ":6"),
+        ("a.log", "".join(f"12:0{n} INFO job {n} has ended\n" for n in range(9)), "job 7", ":8"),
+        (
+            "a.txt",
+            "Rules\n\nNo dogs are allowed in the hall. The\nlights go out\nat ten. The key\nhangs low.",
+            "key",
+            ":5",
+        ),
+        ("a.py", "import os\n\n\nLIMIT = 3\n\n\nclass Boat:\n    oars = 2\n\n\n    sails = 1\n", "sails", ":11"),
+        ("a.md", "# Setup\n\n```sh\nmake\n\nmake install\n```\n", "make install", ":6"),
+    ],
+)
+def test_a_quote_stands_at_the_line_that_is_printed(
+    tmp_path: Path, name: str, content: str, words: str, where: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    answer = robust_qa.ask(words, docs=tmp_path, reader="lexical")
+    assert [*answer.citations, *answer.closest][0].where == f"{tmp_path / name}{where}"
+
+
+def test_a_quote_of_a_sheet_stands_at_its_row(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (("Rents of 2026",), (), ("Boat", "Rent"), ("Heron", 40), (), ("Otter", 75), ("Stork", 20)):
+        book.active.append(row)
+    book.save(tmp_path / "rents.xlsx")
+    answer = robust_qa.ask("What is the rent of the Otter?", docs=tmp_path)
+    assert [*answer.citations, *answer.closest][0].where.endswith("rents.xlsx, Sheet row 6")
