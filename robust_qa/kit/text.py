@@ -37,8 +37,12 @@ _RECORD = re.compile(  # the beginning of a line of code or of settings
 )
 _CODE = re.compile(r"[{}();=:,\\]\Z|\w\([^ )]*\)\Z| [=!]?= ")
 # The beginning of a line of a log or a chat.
-_STAMPED = r"\[[^\]\n]{0,40}\d[:/.-]\d[^\]\n]{0,40}\] ?\S|\d{1,4}[-/.:]\d\d|[A-Z][a-z]{2} +\d+ \d\d:"
-_ROW = re.compile(rf"[^:;|\n]{{1,80}}: [^;\n]*; |[^|\n]+ \| |{_STAMPED}")  # "column: value; ...", "cell | cell"
+_STAMPED = (
+    r"\[[^\]\n]{0,40}\d[:/.-]\d[^\]\n]{0,40}\] ?\S|\d{4}-\d\d-\d\d|\d{1,2}:\d\d"
+    r"|\d{1,2}[/.]\d{1,2}[/.]\d|[A-Z][a-z]{2} +\d+ \d\d:"
+)
+# A row "column: value; column: value" or "cell | cell", or such a line.
+_ROW = re.compile(rf"[^:;|\n]{{1,80}}: [^;\n]*; [^:;\n]{{1,80}}: |[^|\n]+ \| |{_STAMPED}")
 # A mark with letters and digits, or a number that is no year: AB-1234/5, 9123.
 _NAMED = re.compile(r"(?<![\w./-])(?:(?=[\w./-]*[^\W\d_])(?=[\w./-]*\d)|(?=\d{3})(?!(?:1[89]|20)\d\d\b))[\w./-]*\w")
 _EMPTY = re.compile(  # a question, a greeting, the end of a letter
@@ -94,6 +98,9 @@ def sentences(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for start, last in _unbroken(text) if "\n" in text else [(0, len(text))]:
         begin = start
+        if is_row(text[start:last]):  # its cells may have sentences
+            _append_stripped(spans, text, start, last)
+            continue
         for match in _BOUNDARY.finditer(text, start, last):
             if match.group().startswith(".") and _is_abbreviation(text, match.start()):
                 continue
