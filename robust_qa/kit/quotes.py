@@ -16,10 +16,10 @@ QUOTES = 3
 def quote_windows(text: str, words: int = QUOTE_WORDS) -> list[tuple[int, int]]:
     """Return the spans of the longest runs of whole sentences with up to `words` words, in order.
 
-    A longer sentence, and each row of a table, is a run of its own.
+    A sentence is a unit of `sentences`, such as a row of a table. A longer one is a run of its own.
     """
     units = sentences(text)
-    sizes = [words if is_row(text[start:end]) else len(text[start:end].split()) for start, end in units]
+    sizes = [len(text[start:end].split()) for start, end in units]
     windows: list[tuple[int, int]] = []
     last = total = 0
     for first in range(len(units)):
@@ -36,20 +36,26 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
     """Return a quote from each of the first `quotes` passages, in their order. Passages with equal texts count once.
 
     A quote is up to 60 words of whole sentences: those that share the rarest words with the question. A word is rarer
-    the fewer sentences of all `passages` have it.
+    the fewer sentences of all `passages` have it. Among the rows of a table, the one with the rarest is the highlight.
     """
     found = [set(words(text[start:end])) for text in {each.text for each in passages} for start, end in sentences(text)]
     counts = Counter(word for sentence in found for word in sentence)
     weights = {word: math.log(1 + len(found) / counts[word]) for word in set(words(question)) if counts[word]}
 
-    def best(text: str) -> tuple[int, int]:
-        windows = quote_windows(text)
-        shared = [weights.keys() & set(words(text[start:end])) for start, end in windows]
-        return max(zip(shared, windows, strict=True), key=lambda pair: sum(weights[word] for word in pair[0]))[1]
+    def best(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        shared = [weights.keys() & set(words(text[start:end])) for start, end in spans]
+        return max(zip(shared, spans, strict=True), key=lambda pair: sum(weights[word] for word in pair[0]))[1]
+
+    def quote(number: int) -> Quote:
+        text = passages[number].text
+        start, end = best(text, quote_windows(text))
+        inner = [span for span in sentences(text) if start <= span[0] < end]
+        row = best(text, inner)
+        return Quote(number, start, end, highlight=row if len(inner) > 1 and is_row(text[slice(*row)]) else None)
 
     first = {passage.text: number for number, passage in reversed([*enumerate(passages)])}
     chosen = [n for text, n in sorted(first.items(), key=lambda item: item[1]) if text.strip()][:quotes]
-    return [Quote(number, *best(passages[number].text)) for number in chosen]
+    return [quote(number) for number in chosen]
 
 
 def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:

@@ -29,21 +29,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("reader", ["embedded", "lexical"])
 @pytest.mark.parametrize(
-    "name, question, quote",
+    "name, question, row, line",
     [
-        ("valves.csv", "What is the price of KX-77/3?", "part: KX-77/3; name: gasket large; price EUR: 9.90"),
-        ("pumps.md", "What is the flow of the Otter?", "Pump: Otter; Flow: 75 l/min"),
+        ("valves.csv", "What is the price of KX-77/3?", "part: KX-77/3; name: gasket large; price EUR: 9.90", 3),
+        ("pumps.md", "What is the flow of the Otter?", "Pump: Otter; Flow: 75 l/min", 6),
     ],
 )
-def test_a_row_of_a_table_is_quoted_alone(folder: Path, name: str, question: str, quote: str) -> None:
-    answer = robust_qa.ask(question, docs=folder / name)
-    assert [*answer.citations, *answer.closest][0].quote == quote
+def test_the_row_that_answers_is_marked_and_placed(
+    folder: Path, reader: str, name: str, question: str, row: str, line: int
+) -> None:
+    answer = robust_qa.ask(question, docs=folder / name, reader=reader)
+    shown = [*answer.citations, *answer.closest][0]
+    assert shown.highlight is not None
+    at = shown.quote.index(row)
+    assert at <= shown.highlight[0] < shown.highlight[1] <= at + len(row)
+    assert shown.where == f"{folder / name}:{line}"
 
 
 def test_a_line_of_a_log_answers_alone(folder: Path) -> None:
     answer = robust_qa.ask("Why did the backup of vault fail?", docs=folder / "backup.log")
-    assert answer.text is None or answer.text in "2026-03-01 02:04:40 ERROR backup of vault failed: disk full"
+    assert answer.text is not None
+    assert answer.text in "2026-03-01 02:04:40 ERROR backup of vault failed: disk full"
 
 
 @pytest.mark.parametrize(

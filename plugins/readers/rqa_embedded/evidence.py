@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Quote
@@ -169,16 +169,18 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
     for number, relevant in evidence.relevant.items():
         own = [(place[0], span) for span in evidence.spans if span.passage == number and (place := span.place)]
         text = evidence.passages[number].text
-        told = [start for start, _ in statements(text, evidence.question)]
-        windows = quote_windows(text)
-        keyed = _keyed(evidence.question, text, [span for span in windows if is_row(text[slice(*span)])])
-        for start, end in windows:
-            if not any(start <= at < end for at in told):
-                continue
+        told = statements(text, evidence.question)
+        keyed = _keyed(evidence.question, text, [span for span in told if is_row(text[slice(*span)])])
+        units = []
+        for start, end in told:
             named = _KEYED * keyed.get((start, end), 0.0)
             best = max((span for at, span in own if start <= at < end), key=lambda span: span.margin, default=None)
             logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number)) + named
-            parts.append(Part(number, start, end, logit, best))
+            units.append(Part(number, start, end, logit, best))
+        for start, end in quote_windows(text):
+            inside = [unit for unit in units if start <= unit.start < end]
+            if inside:
+                parts.append(replace(max(inside, key=lambda unit: unit.logit), start=start, end=end))
     return sorted(parts, key=lambda part: -part.logit)[:_PARTS]
 
 
