@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..types import Citation, Passage, Quote
-from .text import is_row, sentences, words
+from .text import is_row, sentences, sentences_within, words
 
 QUOTE_WORDS = 60
 QUOTES = 3
@@ -16,9 +16,13 @@ QUOTES = 3
 def quote_windows(text: str, words: int = QUOTE_WORDS) -> list[tuple[int, int]]:
     """Return the spans of the longest runs of whole sentences with up to `words` words, in order.
 
-    A sentence is a unit of `sentences`, such as a row of a table. A longer one is a run of its own.
+    A sentence is a unit of `sentences`, such as a row of a table. A longer one is a run of its own, but a longer row
+    is as many sentences as its cells have.
     """
-    units = sentences(text)
+    units: list[tuple[int, int]] = []
+    for start, end in sentences(text):
+        is_long = len(text[start:end].split()) > words and is_row(text[start:end])
+        units += sentences_within(text, start, end) if is_long else [(start, end)]
     sizes = [len(text[start:end].split()) for start, end in units]
     windows: list[tuple[int, int]] = []
     last = total = 0
@@ -49,9 +53,9 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
     def quote(number: int) -> Quote:
         text = passages[number].text
         start, end = best(text, quote_windows(text))
-        inner = [span for span in sentences(text) if start <= span[0] < end]
-        row = best(text, inner)
-        return Quote(number, start, end, highlight=row if len(inner) > 1 and is_row(text[slice(*row)]) else None)
+        inner = [span for span in sentences(text) if start <= span[0] and span[1] <= end]
+        row = best(text, inner) if len(inner) > 1 else None
+        return Quote(number, start, end, highlight=row if row and is_row(text[slice(*row)]) else None)
 
     first = {passage.text: number for number, passage in reversed([*enumerate(passages)])}
     chosen = [n for text, n in sorted(first.items(), key=lambda item: item[1]) if text.strip()][:quotes]

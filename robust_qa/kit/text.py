@@ -97,16 +97,23 @@ def sentences(text: str) -> list[tuple[int, int]]:
     """
     spans: list[tuple[int, int]] = []
     for start, last in _unbroken(text) if "\n" in text else [(0, len(text))]:
-        begin = start
         if is_row(text[start:last]):  # its cells may have sentences
             _append_stripped(spans, text, start, last)
+        else:
+            spans += sentences_within(text, start, last)
+    return spans
+
+
+def sentences_within(text: str, start: int, last: int) -> list[tuple[int, int]]:
+    """Return the spans of the sentences between two offsets, also of those in the cells of a row."""
+    spans: list[tuple[int, int]] = []
+    begin = start
+    for match in _BOUNDARY.finditer(text, start, last):
+        if match.group().startswith(".") and _is_abbreviation(text, match.start()):
             continue
-        for match in _BOUNDARY.finditer(text, start, last):
-            if match.group().startswith(".") and _is_abbreviation(text, match.start()):
-                continue
-            _append_stripped(spans, text, begin, match.end())
-            begin = match.end()
-        _append_stripped(spans, text, begin, last)
+        _append_stripped(spans, text, begin, match.end())
+        begin = match.end()
+    _append_stripped(spans, text, begin, last)
     return spans
 
 

@@ -48,6 +48,16 @@ def test_the_row_that_answers_is_marked_and_placed(
     assert shown.where == f"{folder / name}:{line}"
 
 
+@pytest.mark.parametrize("reader", ["embedded", "lexical"])
+def test_a_long_row_is_quoted_from_the_sentence_that_fits(tmp_path: Path, reader: str) -> None:
+    long = "The crew washes the deck with salt water and a brush after each trip to the islands in the north. " * 3
+    (tmp_path / "jobs.csv").write_text(f"no,job\n1,Oil the winch.\n2,{long}The anchor weighs 85 kilograms.\n3,Rest.\n")
+    answer = robust_qa.ask("What does the anchor weigh?", docs=tmp_path, reader=reader)
+    shown = [*answer.closest, *answer.citations][0]
+    assert "The anchor weighs 85 kilograms." in shown.quote
+    assert shown.where == f"{tmp_path / 'jobs.csv'}:3"
+
+
 def test_a_line_of_a_log_answers_alone(folder: Path) -> None:
     answer = robust_qa.ask("Why did the backup of vault fail?", docs=folder / "backup.log")
     assert answer.text is not None

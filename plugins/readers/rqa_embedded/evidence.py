@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Quote
@@ -171,16 +171,18 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
         text = evidence.passages[number].text
         told = statements(text, evidence.question)
         keyed = _keyed(evidence.question, text, [span for span in told if is_row(text[slice(*span)])])
-        units = []
-        for start, end in told:
-            named = _KEYED * keyed.get((start, end), 0.0)
-            best = max((span for at, span in own if start <= at < end), key=lambda span: span.margin, default=None)
-            logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number)) + named
-            units.append(Part(number, start, end, logit, best))
         for start, end in quote_windows(text):
-            inside = [unit for unit in units if start <= unit.start < end]
-            if inside:
-                parts.append(replace(max(inside, key=lambda unit: unit.logit), start=start, end=end))
+            units = []
+            for unit in told:
+                first, last = max(start, unit[0]), min(end, unit[1])
+                if first >= last:
+                    continue
+                named = _KEYED * keyed.get(unit, 0.0)
+                best = max((span for at, span in own if first <= at < last), key=lambda span: span.margin, default=None)
+                logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number)) + named
+                units.append(Part(number, start, end, logit, best))
+            if units:
+                parts.append(max(units, key=lambda unit: unit.logit))
     return sorted(parts, key=lambda part: -part.logit)[:_PARTS]
 
 
