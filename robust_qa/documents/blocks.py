@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..kit.text import sentences
@@ -34,7 +34,8 @@ class Block:
     """A part of a document, as shown to a reader, without markup.
 
     `level` is the level of a heading (1 is the highest), otherwise the depth in lists. `above` has the line that
-    introduces a list and the items that contain this block. `line` is its first line in the file, 0 if unknown.
+    introduces a list and the items that contain this block. `line` is its first line in the file, 0 if unknown, and
+    `lined` whether each line of the text is one of the file.
     """
 
     kind: Kind
@@ -42,12 +43,14 @@ class Block:
     level: int = 0
     above: tuple[str, ...] = ()
     line: int = 0
+    lined: bool = field(default=False, compare=False)
 
 
 class Blocks:
-    """Collects the blocks of a document in `found`. Blocks without text are dropped."""
+    """Collects the blocks of a document in `found`. Blocks without text are dropped. `lined` is that of the blocks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lined: bool = False) -> None:
+        self._lined = lined
         self.found: list[Block] = []
         self._lead = ""
         self._items: list[str] = []
@@ -94,10 +97,12 @@ class Blocks:
             text = " | ".join(filter(None, shown))
         self._add("row", text, min(depth, _DEEPEST), self._above("row", depth), line)
 
-    def code(self, text: str, line: int = 0, depth: int = 0) -> None:
-        """Add a block of code. Its lines and their indents stay."""
+    def code(self, text: str, line: int = 0, depth: int = 0, *, lined: bool = False) -> None:
+        """Add a block of code. Its lines and their indents stay. `lined` is as for `Block`."""
+        if lined:
+            line += len(text) - len(text.lstrip("\n"))
         text = text.expandtabs(4).strip("\n").rstrip()
-        self._add("code", text, min(depth, _DEEPEST), self._above("code", depth), line)
+        self._add("code", text, min(depth, _DEEPEST), self._above("code", depth), line, lined=lined)
 
     def extend(self, blocks: Sequence[Block]) -> None:
         """Add blocks that another collector made."""
@@ -111,10 +116,12 @@ class Blocks:
         lead = self._lead if kind != "code" or self._lead.endswith(_COLONS) else ""
         return tuple(filter(None, (lead, *self._items[: min(depth, _DEEPEST)])))
 
-    def _add(self, kind: Kind, text: str, level: int, above: tuple[str, ...], line: int) -> None:
+    def _add(
+        self, kind: Kind, text: str, level: int, above: tuple[str, ...], line: int, *, lined: bool = False
+    ) -> None:
         text = tidy(text) if kind == "code" else tidy(text).strip()
         if text.strip():
-            self.found.append(Block(kind, text, level, above, line))
+            self.found.append(Block(kind, text, level, above, line, lined or self._lined))
 
 
 def as_title(title: str) -> str:

@@ -24,11 +24,12 @@ _LISTED = frozenset(("item", "option", "row"))
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A passage of a document. `line` is its first line in the file, 0 if unknown."""
+    """A passage of a document. `line` is its first line in the file, `lines` has that of each of its lines, or 0."""
 
     title: str
     text: str
     line: int = 0
+    lines: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(slots=True)
@@ -67,6 +68,7 @@ class _Piece:
     above: tuple[str, ...] = ()  # lines to repeat if a passage begins here
     heads: tuple[str, ...] = ()  # headings before the piece
     line: int = 0
+    lined: bool = False  # as of a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,13 @@ class Cut:
                 is_led = previous is not None and _introduces(previous, block) and together <= self.words
                 leads = i + 1 < len(section.blocks) and _introduces(block, section.blocks[i + 1])
                 for number, part in enumerate(self._parts(block, leads)):
-                    piece = replace(part, path=section.path, above=_indented(block), line=block.line)
+                    piece = replace(
+                        part,
+                        path=section.path,
+                        above=_indented(block),
+                        line=block.line and block.line + part.line,
+                        lined=block.lined,
+                    )
                     if number == 0:
                         words = part.words + _count(" ".join(heads))
                         before = "\n" if previous and _is_close(previous, block) else "\n\n"
@@ -172,7 +180,8 @@ class Cut:
             parts = [(start, stop, count)] if count <= 2 * self.words else self._shorter(block.text, start, stop)
             for first, last, n in parts:
                 text = block.text[first:last] if end else indent + block.text[first:last]
-                yield _Piece(text, n, (), block.text[end:first], is_long or not end)
+                line = block.text.count("\n", 0, first) if block.lined else 0
+                yield _Piece(text, n, (), block.text[end:first], is_long or not end, line=line)
                 end = last
 
     def _shorter(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
@@ -256,14 +265,20 @@ def _excerpt(title: str, pieces: Sequence[_Piece], words: int) -> Excerpt:
     if above and _count(" ".join(above)) > words / 2:
         above = above[-1:] if _count(above[-1]) <= words / 2 else ()
     text = "".join(f"{line}\n" for line in above) if begin.is_start else ""
+    lines = [0] * (text.count("\n") + 1)
     for i, piece in enumerate(pieces):
         heads = "" if is_one else "\n".join(head for head in piece.heads if head != title)
-        if i:
-            text += piece.before if not heads else "\n\n"
-        text += f"{heads}\n\n{piece.text}" if heads and piece.text else heads or piece.text
+        before = "" if not i else piece.before if not heads else "\n\n"
+        before += f"{heads}\n\n" if heads and piece.text else heads
+        text += before + piece.text
+        lines += [0] * before.count("\n")
+        lines[-1] = lines[-1] or piece.line
+        lines += [(piece.line + n) * piece.lined for n in range(1, piece.text.count("\n") + 1)]
     if not text:  # a heading that is the title is all there is
         text = begin.path[-1]
-    return Excerpt(_titled(title, common), text.strip("\n").rstrip(), begin.line)
+    begun = len(text) - len(text.lstrip("\n"))
+    text = text.strip("\n").rstrip()
+    return Excerpt(_titled(title, common), text, begin.line, tuple(lines[begun : begun + text.count("\n") + 1]))
 
 
 def _titled(title: str, path: Sequence[str]) -> str:

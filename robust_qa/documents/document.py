@@ -124,6 +124,12 @@ class File:
             raise Unreadable(f"it cannot be decompressed: {error}") from error
 
 
+def report_left_out(file: File, texts: list[str], report: Report) -> None:
+    """Report how many words of a file were left out because they are struck out or hidden."""
+    if words := len(" ".join(texts).split()):
+        report(str(file.path), f"read without {words:,} struck out or hidden word{'s' * (words > 1)}")
+
+
 def unpacked_size(path: Path) -> int:
     """Return the bytes that a zip or gzip file states for its content, up to LIMIT. Other files: their own size."""
     import zipfile  # here, because few files need it

@@ -17,7 +17,7 @@ from ..file_formats import FileFormat
 from . import html, markdown
 from .blocks import Block, Unreadable, title_of
 from .detection import NOT_TEXT, format_of
-from .document import LIMIT, Document, File, Report
+from .document import LIMIT, Document, File, Report, report_left_out
 from .html import read_html
 from .markdown import read_markdown
 from .plain import read_code, read_plain
@@ -113,9 +113,16 @@ def _code(file: File, report: Report) -> Iterator[Document]:
 
 
 def _html(file: File, report: Report) -> Iterator[Document]:
-    page = file.text(page=True)
-    title, blocks = read_html(page)
+    page, left_out = file.text(page=True), list[str]()
+    title, blocks = read_html(page, left_out=left_out)
     yield file.document(title, blocks, html.date_in(page))
+    report_left_out(file, left_out, report)
+
+
+def _markdown(file: File, report: Report) -> Iterator[Document]:
+    left_out: list[str] = []
+    yield from read_text(file, lambda text, line: read_markdown(text, line, left_out), markdown.date_in)
+    report_left_out(file, left_out, report)
 
 
 def _json(file: File, report: Report) -> Iterator[Document]:
@@ -133,7 +140,7 @@ def _pdf(file: File, report: Report) -> Iterator[Document]:
 
 _READERS: dict[str, Callable[[File, Report], Iterator[Document]]] = {
     "plain": lambda file, _: read_text(file, read_plain),
-    "markdown": lambda file, _: read_text(file, read_markdown, markdown.date_in),
+    "markdown": _markdown,
     "html": _html,
     "code": _code,
     "json": _json,

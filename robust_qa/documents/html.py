@@ -1,4 +1,4 @@
-"""Read the blocks of an HTML page, without reference marks such as [1] and heading links such as ¶."""
+"""Read the blocks of an HTML page, without reference marks such as [1], heading links such as ¶ and hidden text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import zip_longest
 
 from ..kit.dates import iso_date
 from ..kit.text import superscript
 from .blocks import Block, Blocks, as_title
+from .tables import joined
 
 _UNSEEN = frozenset("script style template svg noscript nav".split())
 _SPACED = frozenset("option button label".split())
@@ -18,6 +20,12 @@ _SEPARATE = frozenset(
     form h1 h2 h3 h4 h5 h6 header hr legend li main nav ol p pre section summary table tr ul caption tbody thead
     tfoot""".split()
 )
+_STRUCK = frozenset("del s strike".split())
+_HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden|line-through", re.IGNORECASE)  # in a style
+_BANNER = re.compile(r"\bcookie[-_ ]?(?:consent|banner|notice|bar|popup)", re.IGNORECASE)  # in a class or an id
+_WHOLE = frozenset("html body".split())  # hidden only until a script shows them
+_CLOSING = {"p": _SEPARATE, **dict.fromkeys(("td", "th"), frozenset("td th tr".split()))}  # tags that end an element
+_VOID = frozenset("area br col embed hr img input link meta source track wbr".split())
 _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 # A "<" without a ">" before the next "<". The parser would search the whole rest of the page for each one.
 _STRAY = re.compile(r"<(?!!(?!\[))(?=[^<>]*(?:<|\Z))")
@@ -29,18 +37,22 @@ _DATES = (
 ).split()
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_MOST_SPANNED = 1000  # rows or columns of a cell
 _LONGEST_HEADING = 300  # characters; a longer one is text styled as a heading
 _A_BLOCK = re.compile(r"\blang(?:uage)?-|\bsourceCode\b|\bhljs\b")  # classes of code in a language
 _NOTE = re.compile(r"\b(?:note|warning|tip|important|caution|admonition|callout|alert)\b")  # classes of a note
 _OWN_LINKS = frozenset("¶ # § 🔗".split())  # texts of a heading's link to itself
 
 
-def read_html(html: str, line: int = 1) -> tuple[str, list[Block]]:
-    """Return the title in <title> ("" if none) and the blocks. `line` is the first line's number."""
+def read_html(html: str, line: int = 1, left_out: list[str] | None = None) -> tuple[str, list[Block]]:
+    """Return the title in <title> ("" if none) and the blocks. `line` is the first line's number.
+
+    Text that is struck out or hidden is added to `left_out`.
+    """
     html = _STRAY.sub("&lt;", _CDATA.sub("", html.replace("\r\n", "\n").replace("\r", "\n")))
     if html.rfind("<!--") > html.rfind("-->"):
         html += "-->"
-    page = _Page(line)
+    page = _Page(line, [] if left_out is None else left_out)
     with suppress(AssertionError):  # raised at a malformed <![; the text before it has been read
         page.feed(html)
         page.close()
@@ -71,6 +83,16 @@ class _Meta(HTMLParser):
         self.fields = dict(attrs)
 
 
+def _is_hidden(tag: str, attributes: dict[str, str | None]) -> bool:
+    """Return whether the text of an element is struck out, not shown, or a banner about cookies."""
+    if tag in _VOID or tag in _WHOLE or attributes.get("role") == "tabpanel":
+        return False
+    names = f"{attributes.get('id') or ''} {attributes.get('class') or ''}"
+    is_off = "hidden" in attributes and attributes["hidden"] != "until-found"
+    style = attributes.get("style") or ""
+    return tag in _STRUCK or is_off or _HIDDEN.search(style) is not None or _BANNER.search(names) is not None
+
+
 @dataclass(slots=True)
 class _List:
     """An open list. `next` is the number of its next item, None for bullets. `outside` items contain it."""
@@ -85,16 +107,50 @@ class _Table:
 
     header: list[str] = field(default_factory=list)
     cells: list[str] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)  # rows and columns of each cell
+    below: dict[int, tuple[int, str]] = field(default_factory=dict)  # by column: rows left of a cell from above
     is_head: bool = True  # whether all text of the row is bold or in <th>
     rows: int = 0
+    heads: int = 0  # rows of the header
     in_head: bool = False  # whether the last cell is <th>
     cell: bool = False
     line: int = 0
 
 
+def _span(number: str | None) -> int:
+    return min(int(number), _MOST_SPANNED) if number and number.isdecimal() else 1
+
+
+def _laid_out(table: _Table) -> list[str]:
+    """Return the cells of the open row by column. A cell of several columns or rows is in each."""
+    found: list[str] = []
+
+    def add_from_above() -> None:
+        while (above := table.below.pop(len(found), None)) is not None:
+            rows, cell = above
+            if rows > 1:
+                kept[len(found)] = rows - 1, cell
+            found.append(cell)
+
+    kept: dict[int, tuple[int, str]] = {}
+    for cell, (rows, columns) in zip(table.cells, table.spans, strict=False):
+        for _ in range(columns if table.is_head else 1):
+            add_from_above()
+            if rows > 1:
+                kept[len(found)] = rows - 1, cell
+            found.append(cell)
+        if not table.is_head:
+            found += [""] * (columns - 1)
+    add_from_above()
+    table.below = kept | table.below
+    return found
+
+
 class _Page(HTMLParser):
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, left_out: list[str]) -> None:
         super().__init__(convert_charrefs=True)
+        self._left_out = left_out
+        self._hidden: list[str] = []  # the open element that hides its text, and those of its name inside
         self.title = ""
         self.blocks = Blocks()
         self._before = line - 1
@@ -116,6 +172,10 @@ class _Page(HTMLParser):
         self._tables: list[_Table] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: PLR0912
+        if self._hidden and tag in _CLOSING.get(self._hidden[0], ()):
+            self._hidden.clear()
+        if tag in self._hidden or (not self._hidden and _is_hidden(tag, dict(attrs))):
+            self._hidden.append(tag)
         if tag in _SEPARATE:
             if tag in _HEADINGS or tag == "table":
                 self._leave_cell()
@@ -143,7 +203,7 @@ class _Page(HTMLParser):
         elif tag == "tr":
             self._end_row()
         elif tag in ("td", "th"):
-            self._open_cell(tag)
+            self._open_cell(tag, dict(attrs))
         elif tag == "a" and "#" in (href := dict(attrs).get("href") or ""):
             self._link, self._same_page, self._refers, self._mark = len(self._text), href[0] == "#", True, None
         elif tag == "sup":
@@ -162,6 +222,8 @@ class _Page(HTMLParser):
             self._text.append(" ")
 
     def handle_endtag(self, tag: str) -> None:  # noqa: PLR0912
+        if tag in self._hidden:
+            self._hidden.pop()
         if tag in _SEPARATE:
             self._separate()
         if self._depth.get(tag):
@@ -198,6 +260,9 @@ class _Page(HTMLParser):
             return
         if self._depth["title"]:
             self.title += data
+            return
+        if self._hidden:
+            self._left_out.append(data)
             return
         if data:  # empty for a reference to a control character
             if not self._line and not data.isspace():
@@ -285,10 +350,12 @@ class _Page(HTMLParser):
                 self.blocks.paragraph(cell, table.line, len(self._marks))
             self.flush()
 
-    def _open_cell(self, tag: str) -> None:
+    def _open_cell(self, tag: str, attributes: dict[str, str | None]) -> None:
         self._end_cell()
         if self._tables:
             self.flush()
+            rows, columns = (_span(attributes.get(name)) for name in ("rowspan", "colspan"))
+            self._tables[-1].spans.append((rows, columns))
             self._tables[-1].cell = True
             self._tables[-1].in_head = tag == "th"
 
@@ -306,14 +373,19 @@ class _Page(HTMLParser):
             return
         self._end_cell()
         table = self._tables[-1]
+        alone = len(table.cells) == 1 and not table.below
+        if table.cells:
+            table.cells = _laid_out(table)
         if table.is_head and len(table.cells) > 1:
-            table.header = table.cells
-        elif len(table.cells) == 1:
+            begun = table.header if table.rows and table.rows == table.heads else []
+            table.header = [joined(*pair) for pair in zip_longest(begun, table.cells, fillvalue="")]
+            table.heads += 1
+        elif alone:
             self.blocks.paragraph(table.cells[0], table.line, len(self._marks))
         else:
             self.blocks.row(table.header, table.cells, table.line, len(self._marks))
         table.rows += bool(table.cells)
-        table.cells, table.is_head, table.line = [], True, 0
+        table.cells, table.spans, table.is_head, table.line = [], [], True, 0
 
     # -- links and superscripts
 

@@ -1,4 +1,4 @@
-"""Read the blocks of Markdown."""
+"""Read the blocks of Markdown, without text that is struck out or a comment."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..kit.dates import iso_date
 from . import html
 from .blocks import Block, Blocks, as_title
+from .tables import spanning
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -21,18 +22,31 @@ _FRONT = re.compile(
 _TITLE = re.compile(r"^[\"']?title[\"']?[ \t]*:[ \t]*(?P<value>.*(?:\n[ \t]+\S.*)*)", re.M | re.I)
 _DATES = tuple(re.compile(rf"^[\"']?{name}[\"']?[ \t]*:[ \t]*(.*)", re.M | re.I) for name in ("updated", "date"))
 _QUOTED = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^']|'')*)'", re.S)
+_SKIPPED = frozenset("template layout weight permalink slug url draft toc nav_order sidebar_position id".split())
+_FIELD = re.compile(r"^[\"']?([\w.-]+)[\"']?[ \t]*:[ \t]*(.*(?:\n(?:[ \t]+\S|-[ \t]).*)*)", re.M)
+_STRUCK = re.compile(r"<(/?)(?:del|s|strike)\b", re.I)
+_COMMENT = re.compile(
+    r"%%[^%\n]+%%| \^[\w-]+\Z|\[\^[\w-]{1,20}\](?!:)"
+)  # of Obsidian: comments, names of blocks; marks of notes
+_LINK = re.compile(r"!?\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]+))?\]\]")  # of a wiki
+_MARKED = re.compile(r"==(?=\S)([^=\n]+)(?<=\S)==")
 _BREAK = re.compile(r"<br\b", re.I)
 _NESTING = 20  # of lists and quotes; deeper ones are text
 
 
-def read_markdown(text: str, line: int = 1) -> tuple[str, list[Block]]:
-    """Return the title in the front matter ("" if none) and the blocks. `line` is the first line's number."""
+def read_markdown(text: str, line: int = 1, left_out: list[str] | None = None) -> tuple[str, list[Block]]:
+    """Return the title in the front matter ("" if none) and the blocks. `line` is the first line's number.
+
+    The other fields of the front matter are a row. Text that is struck out is added to `left_out`.
+    """
     from markdown_it import MarkdownIt
 
     begin, title = _front_matter(text)
     line += text.count("\n", 0, begin)
     parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["table", "strikethrough"])
-    reader = _Reader(line)
+    reader = _Reader(line, [] if left_out is None else left_out)
+    fields = _fields(text[:begin])
+    reader.blocks.row(list(fields), list(fields.values()), line - text.count("\n", 0, begin) + 1)
     reader.read(parser.parse(text[begin:]))
     return title, reader.blocks.found
 
@@ -40,14 +54,16 @@ def read_markdown(text: str, line: int = 1) -> tuple[str, list[Block]]:
 class _Reader:
     """Turns the tokens of markdown-it into blocks."""
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, left_out: list[str]) -> None:
         self.blocks = Blocks()
+        self._left_out = left_out
         self._line = line  # of the first token
         self._marks: list[str] = []  # of the open items; "" once the item has text
         self._numbers: list[int | None] = []  # next number of each open list, None if it has bullets
         self._header: list[str] = []
         self._cells: list[str] = []
         self._row = 0  # line of the open row
+        self._is_first = False  # whether it is the first below the header
 
     def read(self, tokens: Sequence[Token]) -> None:  # noqa: PLR0912
         for i, token in enumerate(tokens):
@@ -65,22 +81,25 @@ class _Reader:
                 case "list_item_close":
                     self._marks.pop()
                 case "heading_open":
-                    self.blocks.heading(int(token.tag[1:]), _shown(tokens[i + 1].children), line)
+                    self.blocks.heading(int(token.tag[1:]), _shown(tokens[i + 1].children, self._left_out), line)
                 case "paragraph_open":
-                    self._paragraph(_shown(tokens[i + 1].children), line)
+                    self._paragraph(_shown(tokens[i + 1].children, self._left_out), line)
                 case "fence" | "code_block":
-                    self.blocks.code(token.content, line, depth)
+                    self.blocks.code(token.content, line + (token.type == "fence"), depth, lined=True)
                 case "html_block":
-                    self.blocks.extend(html.read_html(token.content, line)[1])
+                    self.blocks.extend(html.read_html(token.content, line, self._left_out)[1])
                 case "thead_open":
                     self._header, self._cells = [], []
                 case "thead_close":
-                    self._header = self._cells
+                    self._header, self._is_first = self._cells, True
                 case "tr_open":
                     self._cells, self._row = [], line
                 case "th_open" | "td_open":
-                    self._cells.append(_shown(tokens[i + 1].children))
+                    self._cells.append(_shown(tokens[i + 1].children, self._left_out))
+                case "tr_close" if self._header and self._is_first and (names := spanning(self._header, self._cells)):
+                    self._header, self._is_first = names, False
                 case "tr_close" if self._header:
+                    self._is_first = False
                     self.blocks.row(self._header, self._cells, self._row, depth)
                 case "table_close":
                     if tokens[i - 1].type == "thead_close":  # it has one row, which is no header then
@@ -102,19 +121,48 @@ class _Reader:
             self.blocks.paragraph(text, line, len(self._marks))
 
 
-def _shown(tokens: Sequence[Token] | None) -> str:
-    """Return the text of inline tokens, without marks and targets of links."""
-    text = ""
+def _shown(tokens: Sequence[Token] | None, left_out: list[str]) -> str:
+    """Return the text of inline tokens, without marks and targets of links. What is struck out goes to `left_out`."""
+    text, struck = "", 0
     for token in tokens or ():
-        if token.type in ("text", "code_inline"):
+        if token.type in ("s_open", "s_close"):
+            struck += token.nesting
+        elif token.type == "html_inline" and (mark := _STRUCK.match(token.content)):
+            struck += -1 if mark[1] else 1
+        elif struck > 0:
+            left_out.append(token.content)
+        elif token.type == "text":
+            text += _without_marks(token.content)
+        elif token.type == "code_inline":
             text += token.content
         elif token.type == "image":
-            text += _shown(token.children)
+            text += _shown(token.children, left_out)
         elif token.type == "hardbreak" or (token.type == "html_inline" and _BREAK.match(token.content)):
             text += "\n"
         elif token.type == "softbreak":
             text += " "
     return text
+
+
+def _without_marks(text: str) -> str:
+    """Return text without the marks of note-taking programs. A link is its text, with its page in brackets."""
+    text = _MARKED.sub(r"\1", _COMMENT.sub("", text))
+    return _LINK.sub(lambda link: f"{link[2]} ({link[1]})" if link[2] else link[1], text)
+
+
+def _fields(front: str) -> dict[str, str]:
+    """Return the fields of the front matter that tell something about the document, by name."""
+    found = _FRONT.match(front)
+    fields = {}
+    for name, value in _FIELD.findall(found["yaml"]) if found else ():
+        items = [
+            _scalar(item.strip())
+            for item in re.split(r"\n[ \t]*-[ \t]+|(?<=\]),|,(?=[^\[]*\]\s*\Z)", value.strip("[] \t"))
+        ]
+        shown = ", ".join(filter(None, map(str.strip, items)))
+        if shown and name.lower() not in _SKIPPED and name.lower() != "title" and "\n" not in shown:
+            fields[name] = _without_marks(shown)
+    return fields
 
 
 def date_in(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..sanitize import single_line
 from .blocks import Unreadable, unlined
-from .document import Document, File, Report
+from .document import Document, File, Report, report_left_out
 from .markdown import read_markdown
 from .plain import read_plain
 
@@ -54,6 +54,10 @@ _ACCENTS = dict(
 _ACCENT = re.compile(r"\\(?:([`'^~\"=.])|([uvHckr])(?=\{))\{?\\?([a-zA-Z])\}?")
 _SLIDE = re.compile(r"^-----$", re.M)
 _COMMENTS = "word/comments.xml"
+_BODY = "word/document.xml"
+_HIDDEN_RUN = re.compile(
+    r"<w:r(?: [^>]*)?>(?:(?!</?w:r[ >]).)*?<w:vanish(?: w:val=\"(?:1|true|on)\")?/>(?:(?!<w:r[ >]).)*?</w:r>", re.S
+)
 _UNREAD = {"/charts/": "charts", "/diagrams/": "diagrams", "/embeddings/": "embedded files"}
 
 
@@ -64,8 +68,11 @@ def read_office(file: File, format: str, report: Report) -> Iterator[Document]:
     if format in _MARKUP:
         text = file.text(content)
         content = (_latex(text) if format == "latex" else text).encode()
+    left_out: list[str] = []
     if content.startswith(b"PK"):
         _check(content, file, report)
+    if format == "docx":
+        content = _without_hidden(content, left_out)
     extracted = _extract(content, TYPES[format], file)
     title, text = extracted.metadata.title or "", _FOOTNOTE.sub("", extracted.content)
     text = _UNCLOSED.sub(r"\1\n", text)
@@ -79,7 +86,8 @@ def read_office(file: File, format: str, report: Report) -> Iterator[Document]:
         yield from _sheets(file, text)
         return
     if format not in _SLIDES:
-        yield _document(file, title, text)
+        yield _document(file, title, text, left_out=left_out)
+        report_left_out(file, left_out, report)
         return
     slides = [_UNCLOSED.sub(r"\1\n", page.content) for page in extracted.pages or ()] or _SLIDE.split(text)[1:]
     for number, slide in enumerate(slides, start=1):
@@ -96,8 +104,23 @@ def _latex(text: str) -> str:
     return _COMMAND.sub("\n\\g<0>\n", text.replace("~", " "))
 
 
-def _document(file: File, title: str, text: str, place: str = "") -> Document:
-    blocks = unlined(read_markdown(text)[1])
+def _without_hidden(content: bytes, left_out: list[str]) -> bytes:
+    """Return a Word file without its hidden runs of text."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if _BODY not in archive.namelist() or b"<w:vanish" not in (body := archive.read(_BODY)):
+            return content
+        text = body.decode()
+        left_out += [re.sub("<[^>]*>", "", run) for run in _HIDDEN_RUN.findall(text)]
+        seen = _HIDDEN_RUN.sub("", text)
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
+            for member in archive.infolist():
+                copy.writestr(member, seen if member.filename == _BODY else archive.read(member))
+    return written.getvalue()
+
+
+def _document(file: File, title: str, text: str, place: str = "", left_out: list[str] | None = None) -> Document:
+    blocks = unlined(read_markdown(text, left_out=left_out)[1])
     return file.document(title, blocks, part=place.replace(" ", "="), place=place)
 
 

@@ -46,7 +46,7 @@ def read_plain(text: str, line: int = 1) -> tuple[str, list[Block]]:
 
 def read_code(text: str, line: int = 1) -> tuple[str, list[Block]]:
     """Return "" and the blocks of source code, which begin at unindented lines after blank lines."""
-    blocks = Blocks()
+    blocks = Blocks(lined=True)
     part: list[str] = []
     begin = line
     for chunk in _chunks(text.expandtabs(4), line):
@@ -54,7 +54,7 @@ def read_code(text: str, line: int = 1) -> tuple[str, list[Block]]:
             blocks.code("\n".join(part), begin)
             part = []
         begin = begin if part else chunk.line
-        part += ([""] if part else []) + chunk.lines
+        part += [""] * (chunk.line - begin - len(part)) + chunk.lines
     blocks.code("\n".join(part), begin)
     return "", blocks.found
 
@@ -85,7 +85,7 @@ def _chunks(text: str, line: int) -> Iterator[_Chunk]:
 
 class _Reader:
     def __init__(self) -> None:
-        self.blocks = Blocks()
+        self.blocks = Blocks(lined=True)
         self._underlines: list[str] = []  # characters, highest level first
         self._numbers = 0  # level of the last numbered heading
         self._top = 0  # 1 if the text begins with its title

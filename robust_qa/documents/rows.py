@@ -18,7 +18,7 @@ from .blocks import Blocks, as_title, unlined
 from .document import Document, File, Report
 from .plain import read_plain
 from .structured import read_json
-from .tables import Row, delimiter_of, read_csv, read_tsv
+from .tables import Row, are_names, delimiter_of, read_csv, read_tsv, spanning
 
 if TYPE_CHECKING:
     from openpyxl.cell import ReadOnlyCell
@@ -37,8 +37,6 @@ _NAMES = {
 }
 _SAMPLE = 100_000  # characters that show how a table is written
 _SEPARATOR = re.compile("\\ufeff?sep=(.)\\r?\\n", re.I)  # a line of Excel
-_NUMBER = re.compile(r"[-+(]?[\d.,' ]*\d[\d.,' ]*\)?%?")
-_YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _UNIT = re.compile(r'"([^"]+)"|\[\$([^\]-]+)|([€£$¥])')  # in the format of a number
 
 
@@ -121,7 +119,12 @@ def read_workbook(file: File, report: Report) -> Iterator[Document]:
     with file.open() as stream:
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
         several = len(book.worksheets) > 1
+        hidden = [sheet.title for sheet in book.worksheets if sheet.sheet_state != "visible"]
+        if hidden:
+            report(str(file.path), f"read without its hidden sheets: {', '.join(hidden)}")
         for sheet in book.worksheets:
+            if sheet.title in hidden:
+                continue
             rows = (
                 Row([_shown(cell) for cell in cells], number, number)
                 for number, cells in enumerate(sheet.iter_rows(), start=1)
@@ -135,13 +138,15 @@ def _table(file: File, title: str, rows: Iterable[Row], report: Report, sheet: s
     rows = (row for row in rows if row.wrong or any(cell.strip() for cell in row.cells))
     first = list(islice(rows, _CAPTION))
     start = _header(first)
-    names = [" ".join(name.split()) for name in first[start].cells] if first and _are_names(first[start].cells) else []
-    above = [" ".join(filter(None, map(str.strip, row.cells))) for row in first[:start]]
+    names = [" ".join(name.split()) for name in first[start].cells] if first and are_names(first[start].cells) else []
+    below = spanning(names, first[start + 1].cells) if names and len(first) > start + 1 else None
+    names = below or names
+    above = [(" ".join(filter(None, map(str.strip, row.cells))), row.first) for row in first[:start]]
     place = f"{sheet} row" if sheet else ""
     blocks = Blocks()
-    for text in above:
-        blocks.paragraph(text)
-    for number, row in enumerate(chain(first[start + bool(names) :], rows), start=1):
+    for text, line in above:
+        blocks.paragraph(text, line)
+    for number, row in enumerate(chain(first[start + bool(names) + bool(below) :], rows), start=1):
         if row.wrong:
             report(f"{file.path}:{row.lines}", row.wrong)
         else:
@@ -160,11 +165,6 @@ def _header(rows: Sequence[Row]) -> int:
     widths = [sum(bool(cell.strip()) for cell in row.cells) for row in rows]
     most = max(widths[1:] or widths, default=0)
     return next((i for i, width in enumerate(widths) if width > most / 2), 0)
-
-
-def _are_names(cells: Sequence[str]) -> bool:
-    """Return whether the cells name columns: none is a number, except years."""
-    return not any(_NUMBER.fullmatch(cell.strip()) and not _YEAR.fullmatch(cell.strip()) for cell in cells)
 
 
 def _shown(cell: ReadOnlyCell) -> str:

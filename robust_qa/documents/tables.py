@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, count, pairwise
+from itertools import chain, count, pairwise, zip_longest
 from typing import TextIO
 
 from .blocks import Unreadable
@@ -14,6 +14,8 @@ from .blocks import Unreadable
 _LONGEST_CELL = 1 << 24  # characters
 _LONGEST_LINE = 1_000_000  # characters in a line of csv
 _FIRST = 20  # lines that show how a table is written
+_NUMBER = re.compile(r"[-+(]?[\d.,' ]*\d[\d.,' ]*\)?%?")
+_YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _QUOTED = re.compile(r'"((?:[^"]++|"")*+)"')
 
 
@@ -36,6 +38,32 @@ def delimiter_of(text: str) -> str:
     """Return the mark between the cells of a table: the one that most of its first lines have."""
     lines = [_QUOTED.sub("", line) for line in text[:_LONGEST_LINE].splitlines()[:_FIRST]]
     return max(",;\t|", key=lambda mark: (sum(mark in line for line in lines), sum(line.count(mark) for line in lines)))
+
+
+def joined(above: str, below: str) -> str:
+    """Return the name of a column with two rows of names, each once: "North field" and "2024" are joined."""
+    return above if below in (above, "") else f"{above} {below}".strip()
+
+
+def spanning(above: Sequence[str], below: Sequence[str]) -> list[str] | None:
+    """Return the names of the columns if `above` spans those in `below`, else None.
+
+    It has no names of its own over some of them, and one of the two has none over the first column.
+    """
+    pairs = list(zip_longest((cell.strip() for cell in above), (cell.strip() for cell in below), fillvalue=""))
+    under = [i for i, (one, other) in enumerate(pairs) if not one and other and i]
+    if not under or all(pairs[0]) or not are_names([other for _, other in pairs]):
+        return None
+    names, last = [], ""
+    for one, other in pairs:
+        last = one or last
+        names.append(joined(last if other else one, other))
+    return names
+
+
+def are_names(cells: Sequence[str]) -> bool:
+    """Return whether the cells name columns: none is a number, except years."""
+    return not any(_NUMBER.fullmatch(cell.strip()) and not _YEAR.fullmatch(cell.strip()) for cell in cells)
 
 
 def read_csv(stream: TextIO, delimiter: str = ",") -> Iterator[Row]:

@@ -86,6 +86,7 @@ class Entry:
     date: str = ""
     place: str = ""
     document: str = ""
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,7 @@ class FileReader:
                     document.date or date,
                     _place(document.place, passage.line),
                     document.id,
+                    passage.lines if any(passage.lines[1:]) else (),
                 )
         yield from rows.reported()
 

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from ..types import Citation, Passage, Reading
-from .text import answer_key, contains_answer, normalise, sentences, with_title, words
+from .text import answer_key, contains_answer, is_row, normalise, sentences, with_title, words
 
+_AROUND = 60  # words of the lines around a line
+_ENDED = re.compile(r"[.!?。！？][\"'”’)\]]*\Z")
+_ITEM = re.compile(r"(?:[-*+•]|\d{1,2}[.)])\s")
 _LONGEST_QUOTE = 400  # characters
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -23,8 +26,8 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
     the answer, else the one that shares most words with the sentence.
     """
     if passage.made_of:
-        return _cite_original(passage, answer, _quote(passage.text, answer or "", start))
-    quote = _quote(passage.text, answer or "", start)
+        return _cite_original(passage, answer, _quote(passage.text, answer or "", start)[0])
+    quote, begin = _quote(passage.text, answer or "", start)
     words = " ".join((answer or "").split())
     at = quote.find(words) if words else -1
     return Citation(
@@ -37,7 +40,7 @@ def cite(passage: Passage, answer: str | None = None, *, start: int | None = Non
         date=passage.date,
         file=passage.file,
         stale=passage.stale,
-        place=passage.place,
+        place=passage.place_of(begin),
     )
 
 
@@ -101,10 +104,41 @@ def _nearest(text: str, spans: Sequence[tuple[int, int]], answer: str) -> tuple[
     return max(spans, key=lambda span: len(wanted & set(words(text[slice(*span)]))))
 
 
-def _quote(text: str, answer: str, start: int | None) -> str:
+def _shown(text: str, units: Sequence[tuple[int, int]], unit: tuple[int, int]) -> tuple[int, int]:
+    """Return the span to show for a unit: a line of a listing with those beside it, because alone it tells little."""
+    first = last = units.index(unit)
+    start, end = unit
+    while (
+        first and _go_on(text, *units[first - 1 : first + 1]) and _words(text, units[first - 1][0], end) <= _AROUND / 2
+    ):
+        first -= 1
+        start = units[first][0]
+    while (
+        last + 1 < len(units)
+        and _go_on(text, *units[last : last + 2])
+        and _words(text, start, units[last + 1][1]) <= _AROUND
+    ):
+        last += 1
+        end = units[last][1]
+    return start, end
+
+
+def _go_on(text: str, one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Return whether two units are lines of the same listing, not sentences, items or rows."""
+    lines, between = (text[slice(*one)], text[slice(*other)]), text[one[1] : other[0]]
+    is_text = _ENDED.search(lines[0]) or any(is_row(line) or _ITEM.match(line) for line in lines)
+    return between.count("\n") == 1 and not is_text
+
+
+def _words(text: str, start: int, end: int) -> int:
+    return len(text[start:end].split())
+
+
+def _quote(text: str, answer: str, start: int | None) -> tuple[str, int]:
+    """Return what is quoted, and the offset in the text of the answer or of its sentence."""
     spans = sentences(text)
     if not spans:
-        return ""
+        return "", 0
     if start is not None:
         chosen = next((span for span in spans if span[0] <= start < span[1]), spans[0])
     else:
@@ -112,15 +146,16 @@ def _quote(text: str, answer: str, start: int | None) -> str:
         whole = (span for span in spans if contains_words(answer, text[slice(*span)]))
         part = (span for span in spans if needle and needle in normalise(text[slice(*span)]))
         chosen = next(whole, None) or next(part, None) or _nearest(text, spans, answer)
-    quote = " ".join(text[slice(*chosen)].split())
+    quote = " ".join(text[slice(*_shown(text, spans, chosen))].split())
+    begin = chosen[0] if start is None else start
     if len(quote) <= _LONGEST_QUOTE:
-        return quote
+        return quote, begin
     if start is not None:
-        at = len(" ".join(text[chosen[0] : start].split()))
+        at = len(" ".join(text[_shown(text, spans, chosen)[0] : start].split()))
     else:
         place = re.search(re.escape(" ".join(answer.split())), quote, re.IGNORECASE)
         at = place.start() if place else 0
     around = at - max(0, _LONGEST_QUOTE - len(answer)) // 2  # centre the answer
-    begin = max(0, min(around, len(quote) - _LONGEST_QUOTE))
-    left, right = "…" * (begin > 0), "…" * (begin + _LONGEST_QUOTE < len(quote))
-    return left + quote[begin + len(left) : begin + _LONGEST_QUOTE - len(right)].strip() + right
+    first = max(0, min(around, len(quote) - _LONGEST_QUOTE))
+    left, right = "…" * (first > 0), "…" * (first + _LONGEST_QUOTE < len(quote))
+    return left + quote[first + len(left) : first + _LONGEST_QUOTE - len(right)].strip() + right, begin

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..types import Citation, Passage, Quote
-from .text import sentences, words
+from .text import is_row, sentences, sentences_within, words
 
 QUOTE_WORDS = 60
 QUOTES = 3
@@ -16,19 +16,23 @@ QUOTES = 3
 def quote_windows(text: str, words: int = QUOTE_WORDS) -> list[tuple[int, int]]:
     """Return the spans of the longest runs of whole sentences with up to `words` words, in order.
 
-    A sentence ends at the end of its line. A longer sentence is a run of its own.
+    A sentence is a unit of `sentences`, such as a row of a table. A longer one is a run of its own, but a longer row
+    is as many sentences as its cells have.
     """
-    units = _units(text)
-    lengths = [len(text[start:end].split()) for start, end in units]
+    units: list[tuple[int, int]] = []
+    for start, end in sentences(text):
+        is_long = len(text[start:end].split()) > words and is_row(text[start:end])
+        units += sentences_within(text, start, end) if is_long else [(start, end)]
+    sizes = [len(text[start:end].split()) for start, end in units]
     windows: list[tuple[int, int]] = []
     last = total = 0
     for first in range(len(units)):
-        while last < len(units) and (last == first or total + lengths[last] <= words):
-            total += lengths[last]
+        while last < len(units) and (last == first or total + sizes[last] <= words):
+            total += sizes[last]
             last += 1
         if not windows or units[last - 1][1] > windows[-1][1]:
             windows.append((units[first][0], units[last - 1][1]))
-        total -= lengths[first]
+        total -= sizes[first]
     return windows
 
 
@@ -36,20 +40,26 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
     """Return a quote from each of the first `quotes` passages, in their order. Passages with equal texts count once.
 
     A quote is up to 60 words of whole sentences: those that share the rarest words with the question. A word is rarer
-    the fewer sentences of all `passages` have it.
+    the fewer sentences of all `passages` have it. Among the rows of a table, the one with the rarest is the highlight.
     """
-    found = [set(words(text[start:end])) for text in {each.text for each in passages} for start, end in _units(text)]
+    found = [set(words(text[start:end])) for text in {each.text for each in passages} for start, end in sentences(text)]
     counts = Counter(word for sentence in found for word in sentence)
     weights = {word: math.log(1 + len(found) / counts[word]) for word in set(words(question)) if counts[word]}
 
-    def best(text: str) -> tuple[int, int]:
-        windows = quote_windows(text)
-        shared = [weights.keys() & set(words(text[start:end])) for start, end in windows]
-        return max(zip(shared, windows, strict=True), key=lambda pair: sum(weights[word] for word in pair[0]))[1]
+    def best(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        shared = [weights.keys() & set(words(text[start:end])) for start, end in spans]
+        return max(zip(shared, spans, strict=True), key=lambda pair: sum(weights[word] for word in pair[0]))[1]
+
+    def quote(number: int) -> Quote:
+        text = passages[number].text
+        start, end = best(text, quote_windows(text))
+        inner = [span for span in sentences(text) if start <= span[0] and span[1] <= end]
+        row = best(text, inner) if len(inner) > 1 else None
+        return Quote(number, start, end, highlight=row if row and is_row(text[slice(*row)]) else None)
 
     first = {passage.text: number for number, passage in reversed([*enumerate(passages)])}
     chosen = [n for text, n in sorted(first.items(), key=lambda item: item[1]) if text.strip()][:quotes]
-    return [Quote(number, *best(passages[number].text)) for number in chosen]
+    return [quote(number) for number in chosen]
 
 
 def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
@@ -84,14 +94,5 @@ def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
         date=passage.date,
         file=passage.file,
         stale=passage.stale,
-        place=passage.place,
+        place=passage.place_of(quote.highlight[0] if quote.highlight else start),
     )
-
-
-def _units(text: str) -> list[tuple[int, int]]:
-    """Return the spans of the sentences of each line."""
-    units, start = [], 0
-    for line in text.splitlines(keepends=True):
-        units += [(start + first, start + last) for first, last in sentences(line)]
-        start += len(line)
-    return units

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,29 @@ _BOUNDARY = re.compile(
     r"|[。！？।॥۔؟።။។]+|\n\s*\n"
     r"|\n(?=[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t])"  # before a list item or table row
 )
+_RECORD = re.compile(  # the beginning of a line of code or of settings
+    r"[\[{<@#$;&]|//|[\w.-]+[ \t]*[=:](?!//)"
+    r"|(?:def|class|import|return|raise) "
+)
+_CODE = re.compile(r"[{}();=:,\\]\Z|\w\([^ )]*\)\Z| [=!]?= ")
+# The beginning of a line of a log or a chat.
+_STAMPED = (
+    r"\[[^\]\n]{0,40}\d[:/.-]\d[^\]\n]{0,40}\] ?\S|\d{4}-\d\d-\d\d|\d{1,2}:\d\d"
+    r"|\d{1,2}[/.]\d{1,2}[/.]\d|[A-Z][a-z]{2} +\d+ \d\d:"
+)
+# A row "column: value; column: value" or "cell | cell", or such a line.
+_ROW = re.compile(rf"[^:;|\n]{{1,80}}: [^;\n]*; [^:;\n]{{1,80}}: |[^|\n]+ \| |{_STAMPED}")
+# A mark with letters and digits, or a number that is no year: AB-1234/5, 9123.
+_NAMED = re.compile(r"(?<![\w./-])(?:(?=[\w./-]*[^\W\d_])(?=[\w./-]*\d)|(?=\d{3})(?!(?:1[89]|20)\d\d\b))[\w./-]*\w")
+_EMPTY = re.compile(  # a question, a greeting, the end of a letter
+    r"[^?？؟]*[?？؟][\"'”’)\]*_]*|(?:dear|hi|hello|hey|good (?:morning|evening|afternoon))\b[\w .'’-]{0,30}[,!.]?"
+    r"|(?:(?:kind|best|warm) )?regards[,.]?|(?:many )?thanks[,.!]?|cheers[,.!]?|yours (?:\w+)[,.]?|sincerely[,.]?",
+    re.IGNORECASE | re.S,
+)
+_LISTED = re.compile(r"[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t]")
+_NARROWEST = 30  # characters of a line of wrapped text, if no line goes on in lower case
+_FULL_LINE = 60  # characters of a line that is likely wrapped
+_MID_STOP = re.compile(r"\w[.!?] +[^\W\d_a-z]")  # a sentence ends within a line
 _ITEM = re.compile(r"(?:\A|\n)[ \t*_]*\d{1,2}\Z")
 _MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # a note mark: 3, [note 4], *
 _SIGNED = re.compile(r"[-+−–]?\d")
@@ -65,20 +89,84 @@ _STOPS = _Stops()
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return the character spans of the sentences of `text`, in order, without surrounding space.
+    """Return the character spans of the units of `text` that can be quoted, in order, without surrounding space.
 
-    Full stops after common abbreviations, after initials ("J.R. Smith") and between digits do not end a sentence. Each
-    Markdown list item or table row is a sentence.
+    A unit is a sentence, a list item, a row of a table, or a line of what is no running text, such as a log, a listing
+    or a chat. Full stops after common abbreviations, after initials ("J.R. Smith") and between digits do not end a
+    sentence, and neither do the line breaks of wrapped text.
     """
     spans: list[tuple[int, int]] = []
-    start = 0
-    for match in _BOUNDARY.finditer(text):
+    for start, last in _unbroken(text) if "\n" in text else [(0, len(text))]:
+        if is_row(text[start:last]):  # its cells may have sentences
+            _append_stripped(spans, text, start, last)
+        else:
+            spans += sentences_within(text, start, last)
+    return spans
+
+
+def sentences_within(text: str, start: int, last: int) -> list[tuple[int, int]]:
+    """Return the spans of the sentences between two offsets, also of those in the cells of a row."""
+    spans: list[tuple[int, int]] = []
+    begin = start
+    for match in _BOUNDARY.finditer(text, start, last):
         if match.group().startswith(".") and _is_abbreviation(text, match.start()):
             continue
-        _append_stripped(spans, text, start, match.end())
-        start = match.end()
-    _append_stripped(spans, text, start, len(text))
+        _append_stripped(spans, text, begin, match.end())
+        begin = match.end()
+    _append_stripped(spans, text, begin, last)
     return spans
+
+
+def statements(text: str, question: str = "") -> list[tuple[int, int]]:
+    """Return the units of `text` that can answer or support something: not questions, greetings and signatures.
+
+    If `question` names something by a mark with digits, such as AB-1234/5 or 9123, of rows only those that have it, if
+    any has.
+    """
+    units = [span for span in sentences(text) if not _EMPTY.fullmatch(text, *span)]
+    for mark in _NAMED.findall(question):
+        named = re.compile(rf"(?<![\w-]){re.escape(mark)}(?![\w-]|[./]\w)", re.IGNORECASE)
+        if any(is_row(text[slice(*span)]) and named.search(text, *span) for span in units):
+            units = [span for span in units if not is_row(text[slice(*span)]) or named.search(text, *span)]
+    return units
+
+
+def is_row(unit: str) -> bool:
+    """Return whether a unit of a text is a row of a table, as rqa reads it, or a line of a log or a chat."""
+    return "\n" not in unit and _ROW.match(unit) is not None
+
+
+def _unbroken(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the paragraphs and list items that are wrapped text, and of the lines of all others."""
+    lines: list[tuple[int, int]] = []
+    end = 0
+    for line in [*text.split("\n"), ""]:
+        start, end = end, end + len(line) + 1
+        if lines and (not line.strip() or _LISTED.match(line)):
+            is_one = len(lines) > 1 and _is_wrapped([text[slice(*each)] for each in lines])
+            yield from [(lines[0][0], lines[-1][1])] if is_one else lines
+            lines = []
+        if line.strip():
+            lines.append((start, end - 1))
+
+
+def _is_wrapped(lines: Sequence[str]) -> bool:
+    """Return whether lines are running text, broken because the next word did not fit, or in mid-sentence."""
+    first, *rest = lines
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    if _LISTED.match(first):
+        return min(indents[1:]) > indents[0]
+    shown = [line.strip() for line in lines]
+    records = sum(bool(_RECORD.match(line) or _ROW.match(line) or _CODE.search(line)) for line in shown)
+    if records > len(lines) / 2 or len(set(indents[1:])) > 1:
+        return False
+    continued = sum(line[0].islower() for line in shown[1:]) / len(rest)
+    width = max(map(len, shown))
+    if len(lines) == 2:
+        return continued > 0 or width >= _FULL_LINE
+    full = sum(len(one) + 1 + len(other.split(None, 1)[0]) > width for one, other in pairwise(shown)) / len(rest)
+    is_prose = not records and any(_MID_STOP.search(line) for line in shown)
+    return (full >= 2 / 3 and width >= _NARROWEST) or (continued >= 1 / 2 and full >= 1 / 3) or is_prose
 
 
 def _is_abbreviation(text: str, stop: int) -> bool:

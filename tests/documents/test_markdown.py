@@ -64,15 +64,16 @@ def test_a_continued_list_repeats_its_introduction(passages):
 @pytest.mark.parametrize(
     ("markdown", "shown"),
     [
-        ("*a* **b** ~~c~~ `d*` \\* &amp; <b>e</b>", "a b c d* * & e"),
+        ("*a* **b** ~~c~~ <del>c</del>`d*` \\* &amp; <b>e</b>", "a b  d* * & e"),
         ("[a](b 'c'), ![d](e), <https://f.example>, [g][h]\n\n[h]: i", "a, d, https://f.example, g"),
         ("one\ntwo  \nthree<br>four", "one two\nthree\nfour"),
         ("a<!-- hidden -->b\n\n<!--\n## Hidden\n-->", "ab"),
         ("`<!-- shown -->`", "<!-- shown -->"),
         ("```sh\n# no heading\n  ls\n```", "# no heading\n  ls"),
+        ("[[Ferry]] %%ask Bo%% leaves ==at 9== ^a1", "Ferry  leaves at 9"),
         ("- Run:\n\n  ```\n  ls\n  ```", "- Run:\n  ls"),
         ("---\n\nnote: this\n\n---\n\nthat", "note: this\n\nthat"),
-        ("---\ntitle: T\ntags: [x]\n---\nIt eats.", "It eats."),
+        ("---\ntitle: T\ntags: [x, y]\nlayout: page\n---\nIt eats.", "tags: x, y\n\nIt eats."),
     ],
 )
 def test_markup_is_not_shown(text, markdown, shown):

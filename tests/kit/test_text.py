@@ -35,6 +35,18 @@ def split(text: str) -> list[str]:
         ("Ports:\n- Kiel, Uwe\n  Brandt\n* Riga\n12. Oulu", ["Ports:", "- Kiel, Uwe\n  Brandt", "* Riga", "12. Oulu"]),
         ("# Ports\n| Kiel | 3 |\n| Riga | 5 |", ["# Ports", "| Kiel | 3 |", "| Riga | 5 |"]),
         ("It was -\n-5 there, in\n1990. Then it\n*fell*.", ["It was -\n-5 there, in\n1990.", "Then it\n*fell*."]),
+        (
+            "12:01 INFO start\n12:02 ERROR disk full\n12:09 INFO end",
+            ["12:01 INFO start", "12:02 ERROR disk full", "12:09 INFO end"],
+        ),
+        ("Uma: who has the key?\nBo: I do", ["Uma: who has the key?", "Bo: I do"]),
+        ("def area(r):\n    return PI * r * r\nPI = 3.14", ["def area(r):", "return PI * r * r", "PI = 3.14"]),
+        ("Oslo\nBergen\nRiga", ["Oslo", "Bergen", "Riga"]),
+        (
+            "The mole was built by the\ncity, which sold it to an\nItalian.",
+            ["The mole was built by the\ncity, which sold it to an\nItalian."],
+        ),
+        ("Port: Riga; Piers: 3\nPort: Kiel; Piers: 5", ["Port: Riga; Piers: 3", "Port: Kiel; Piers: 5"]),
         ("  \n ", []),
     ],
 )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import InputError, MissingError, Passage, Toolbox
-from robust_qa.kit import cite, sentences
+from robust_qa.kit import cite, sentences, statements
 
 from .agreement import Checked, compare
 from .asking import check_by_model
@@ -76,7 +76,7 @@ async def close_sentences(
     claims: Sequence[str], found: Sequence[Sequence[Passage]], toolbox: Toolbox
 ) -> list[list[Close]]:
     """Return the sentences of each claim's passages, the most similar first."""
-    places = [[(each, *span) for each in own for span in sentences(each.text)] for own in found]
+    places = [[(each, *span) for each in own for span in statements(each.text)] for own in found]
     texts = dict.fromkeys([*claims, *(each.text[start:end] for own in places for each, start, end in own)])
     vectors = dict(zip(texts, await toolbox.token_vectors(list(texts)), strict=True))
     near = []

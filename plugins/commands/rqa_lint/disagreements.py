@@ -15,8 +15,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robust_qa import kit
 from robust_qa.documents import Document
-from robust_qa.kit import Quantity, content_terms, quantities, same_value, sentences
+from robust_qa.kit import Quantity, content_terms, quantities, same_value
 
 from .reports import Finding, Place
 
@@ -62,7 +63,7 @@ def statements(document: Document, file: str) -> Iterator[Statement]:
         if block.kind == "code":
             continue
         above = frozenset(content_terms(" ".join([document.title, *(text for _, text in headings)])))
-        for start, end in sentences(block.text):
+        for start, end in kit.statements(block.text):
             text = block.text[start:end]
             if len(text) > _LONGEST or text.count(": ") > _FIELDS or not 0 < len(found := _quantities(text)) <= _MOST:
                 continue

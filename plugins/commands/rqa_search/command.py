@@ -73,8 +73,8 @@ def _print(query: str, passages: Sequence[Passage]) -> None:
     quotes = {passages[each.passage].text: each for each in closest_quotes(query, passages, len(passages))}
     for number, passage in enumerate(passages):
         quote = quotes.get(passage.text, Quote(number, 0, 0))
-        found = term_spans(passage.text[quote.start : quote.end], terms)
-        at = quote.start
+        at, end = quote.highlight or (quote.start, quote.end)
+        found = term_spans(passage.text[at:end], terms)
         first = (at + found[0][0], at + found[0][1]) if found else None  # where to cut a long sentence
         citation = cite_quote(replace(quote, passage=number, highlight=first), passages)
         print_source(citation, number + 1, term_spans(citation.quote, terms))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Quote
-from robust_qa.kit import quote_windows, with_title
+from robust_qa.kit import content_terms, is_row, quote_windows, statements, with_title
 
 from .spans import Span, spans
 from .windows import firsts, marked_windows
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _PARTS = 12  # of a question's passages whose cosines are computed
 _QUOTES = 6
 _NO_SPAN = -20.0  # margin of a text without a span
+_KEYED = 2.0  # log-odds that a row loses if it has no word of the question that tells rows apart
 _LEAST_MARGIN = -6.0  # of a sentence; below, none is likelier than another
 
 
@@ -166,11 +168,33 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
     parts = []
     for number, relevant in evidence.relevant.items():
         own = [(place[0], span) for span in evidence.spans if span.passage == number and (place := span.place)]
-        for start, end in quote_windows(evidence.passages[number].text):
-            best = max((span for at, span in own if start <= at < end), key=lambda span: span.margin, default=None)
-            logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number))
-            parts.append(Part(number, start, end, logit, best))
+        text = evidence.passages[number].text
+        told = statements(text, evidence.question)
+        keyed = _keyed(evidence.question, text, [span for span in told if is_row(text[slice(*span)])])
+        for start, end in quote_windows(text):
+            units = []
+            for unit in told:
+                first, last = max(start, unit[0]), min(end, unit[1])
+                if first >= last:
+                    continue
+                named = _KEYED * keyed.get(unit, 0.0)
+                best = max((span for at, span in own if first <= at < last), key=lambda span: span.margin, default=None)
+                logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number)) + named
+                units.append(Part(number, start, end, logit, best))
+            if units:
+                parts.append(max(units, key=lambda unit: unit.logit))
     return sorted(parts, key=lambda part: -part.logit)[:_PARTS]
+
+
+def _keyed(question: str, text: str, rows: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """Return 0 for the row with most words of the question, by how well they tell rows apart, down to -1 for none."""
+    asked = set(content_terms(question))
+    shared = {span: asked.intersection(content_terms(text[slice(*span)])) for span in rows}
+    counts = Counter(term for terms in shared.values() for term in terms)
+    weights = {term: math.log(len(rows) / count) for term, count in counts.items() if count < len(rows)}
+    found = {span: sum(weights.get(term, 0.0) for term in terms) for span, terms in shared.items()}
+    most = max(found.values(), default=0.0)
+    return {span: weight / most - 1 if most else 0.0 for span, weight in found.items()}
 
 
 def _first(number: int) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage
+from robust_qa.kit import content_terms, words
 
 from .windows import Window, head
 
@@ -19,6 +21,8 @@ _LENGTH_PENALTY = 0.005
 _BEST_SUMS = 20  # of a window, searched for spans that do not overlap
 _LONGEST_WORD = 100  # characters on either side of a span
 _OPENING, _CLOSING = "([{<\"'“‘`*_", ")]}>\"'”’`.,;:!?*_…"
+_CHOICE = re.compile(r"\b(?:or|between|which of)\b", re.IGNORECASE)
+_ASKING = frozenset("who what which when where why how whose whom".split())
 _PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
@@ -65,12 +69,22 @@ def spans(window: Window, marks: Marks, passage: Passage) -> list[Span]:
         first, last = divmod(int(at), size)
         if not allowed[first, last] or any(first <= b and last >= a for a, b in kept):
             continue
-        kept.append((first, last))
         place = whole_words(text, window.places[first][0], window.places[last][1])
+        if _repeats(window.question, text[slice(*place)]):
+            continue
+        kept.append((first, last))
         found.append(Span(window.passage, *place, window.shift, float(sums[at]) - null, marks.answered))
         if len(found) == KEPT:
             break
     return found
+
+
+def _repeats(question: str, answer: str) -> bool:
+    """Whether an answer has only words of a question that names no choice, or is a question word."""
+    if _CHOICE.search(question):
+        return False
+    terms = set(content_terms(answer))
+    return terms <= set(content_terms(question)) if terms else set(words(answer)) <= _ASKING
 
 
 def text_of(passage: Passage) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage
-from robust_qa.kit import sentences, visible
+from robust_qa.kit import sentences, statements, visible
 
 if TYPE_CHECKING:
     from .engine import Marking, Marks
@@ -31,7 +31,8 @@ def firsts(passages: Sequence[Passage]) -> list[int]:
 class Window:
     """A part of a passage. `places[n]` is the character range of token `first + n` in "title : text".
 
-    The text begins at `shift`. `parts[n]` is the sentence of the token, 0 for the title and -1 for the colon.
+    The text begins at `shift`. `parts[n]` is the sentence of the token, 0 for the title, and -1 for the
+    colon and for sentences that state nothing.
     """
 
     request: int
@@ -58,7 +59,8 @@ def cut(engine: Marking, request: int, question: str, passages: Sequence[Passage
         head_parts = [0 if a < len(passage.title) else -1 for a, _ in head_places]
         ids, places = engine.tokens(passage.text)
         starts = [a for a, _ in sentences(passage.text)]
-        parts = [bisect(starts, a) for a, _ in places]
+        told = {bisect(starts, a) for a, _ in statements(passage.text, question)}
+        parts = [part if (part := bisect(starts, a)) in told else -1 for a, _ in places]
         places = [(a + len(before), b + len(before)) for a, b in places]
         room = length - len(asked) - len(head_ids) - 1
         stride = min(engine.settings.stride, room // 2)

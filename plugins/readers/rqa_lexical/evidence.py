@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from robust_qa import Passage
-from robust_qa.kit import content_terms, sentences
+from robust_qa.kit import content_terms, statements
 
 _LONGEST = 500  # characters; a longer sentence is a table or a list, and is split
 
@@ -40,7 +40,7 @@ def best_sentence(question: str, passages: Sequence[Passage]) -> Sentence | None
     found = [
         (number, start, end, frozenset(asked).intersection(content_terms(passage.text[start:end])))
         for number, passage in enumerate(passages)
-        for start, end in _pieces(passage.text)
+        for start, end in _pieces(question, passage.text)
     ]
     counts = Counter(term for *_, shared in found for term in shared)
     idf = {term: math.log(1 + (len(found) - counts[term] + 0.5) / (counts[term] + 0.5)) for term in asked}
@@ -64,9 +64,9 @@ def best_sentence(question: str, passages: Sequence[Passage]) -> Sentence | None
     return best
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the sentences of `text`, long ones in parts."""
-    for start, end in sentences(text):
+def _pieces(question: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences of `text` that may answer, long ones in parts."""
+    for start, end in statements(text, question):
         begin = start
         while end - begin > _LONGEST:
             cut = text.rfind(" ", begin + 1, begin + _LONGEST) + 1 or begin + _LONGEST

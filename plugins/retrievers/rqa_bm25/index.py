@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import mkdtemp
@@ -38,7 +39,7 @@ from robust_qa.kit import atomic_write, with_title
 from rqa_bm25.analysis import LANGUAGES, analysed
 from rqa_bm25.copies import without_copies
 
-FORMAT = 8
+FORMAT = 9
 _DRAFT = f".{MARKER}.new"  # of `atomic_write`
 _LOCK = "lock"
 _TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
@@ -69,6 +70,7 @@ def schema() -> tantivy.Schema:
     builder.add_bytes_field("source", stored=True)
     builder.add_bytes_field("date", stored=True)
     builder.add_bytes_field("place", stored=True)
+    builder.add_bytes_field("lines", stored=True)  # the first, then the steps to the next ones
     builder.add_bytes_field("table", stored=True)
     # For filters: the file and the folders above it, its suffix, the words of the title, and the last day that the date
     # can mean, as a number; without a date, the day of the file's last change.
@@ -451,6 +453,7 @@ def _passage(score: float, document: tantivy.Document) -> Passage:
         score=score,
         date=decoded(document, "date"),
         place=decoded(document, "place"),
+        lines=tuple(accumulate(map(int, decoded(document, "lines").split()))),
         file=str(document.get_first("file")),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import accumulate, chain, groupby, islice, repeat
+from itertools import accumulate, chain, groupby, islice, pairwise, repeat
 from pathlib import Path
 
 import tantivy
@@ -295,6 +295,9 @@ class _Run:
             for name in ("title", "text", "id", "source", "date", "place"):
                 if value := getattr(each, name):
                     entry.add_bytes(name, value.encode("utf-8", "backslashreplace"))
+            if each.lines:
+                steps = [each.lines[0], *(b - a for a, b in pairwise(each.lines))]
+                entry.add_bytes("lines", " ".join(map(str, steps)).encode())
             entry.add_bytes("day", (each.date or changed).encode())
             add_searched(entry)
             with self.index.guarded("Writing"):

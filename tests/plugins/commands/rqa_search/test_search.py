@@ -19,6 +19,12 @@ def test_passages_have_their_place_and_the_closest_sentences(rqa: Rqa) -> None:
     assert "[2] " in found.out and "[3] " not in found.out
 
 
+def test_the_place_is_that_of_the_row_that_fits(rqa: Rqa, tmp_path: Path) -> None:
+    (tmp_path / "fees.csv").write_text("boat,fee\n" + "".join(f"Boat {n},{n * 7} EUR\n" for n in range(1, 9)))
+    found = rqa("search", "-d", tmp_path, "-r", "bm25", "fee of boat 5")
+    assert "fees.csv:6" in found.out.splitlines()[0]
+
+
 def test_filters_restrict_the_search_and_no_passage_is_an_outcome_of_its_own(rqa: Rqa) -> None:
     search = ("search", "-d", HARBOUR, "-r", "bm25", "keeper", "--json")
     assert {Path(each["file"]).suffix for each in json.loads(rqa(*search, "--type", "md").out)} == {".md"}

@@ -1,0 +1,161 @@
+"""What is quoted and answered from files whose text has no full stops, and from text that is no statement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+import robust_qa
+from robust_qa.documents import read
+
+FILES = {
+    "valves.csv": "part,name,price EUR\nKX-77/2,gasket,12.40\nKX-77/3,gasket large,9.90\nKX-78/1,seal,3.10\n",
+    "backup.log": (
+        "2026-03-01 02:00:01 INFO backup of vault started\n"
+        "2026-03-01 02:04:40 ERROR backup of vault failed: disk full\n"
+        "2026-03-01 02:05:02 INFO mail sent to admin\n2026-03-01 03:00:00 INFO backup of museum started\n"
+    ),
+    "pumps.md": "# Pumps\n\n| Pump | Flow |\n|---|---|\n| Heron | 40 l/min |\n| Otter | 75 l/min |\n| Coot | 20 l/min",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("documents")
+    for name, content in FILES.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("reader", ["embedded", "lexical"])
+@pytest.mark.parametrize(
+    "name, question, row, line",
+    [
+        ("valves.csv", "What is the price of KX-77/3?", "part: KX-77/3; name: gasket large; price EUR: 9.90", 3),
+        ("pumps.md", "What is the flow of the Otter?", "Pump: Otter; Flow: 75 l/min", 6),
+    ],
+)
+def test_the_row_that_answers_is_marked_and_placed(
+    folder: Path, reader: str, name: str, question: str, row: str, line: int
+) -> None:
+    answer = robust_qa.ask(question, docs=folder / name, reader=reader)
+    shown = [*answer.citations, *answer.closest][0]
+    assert shown.highlight is not None
+    at = shown.quote.index(row)
+    assert at <= shown.highlight[0] < shown.highlight[1] <= at + len(row)
+    assert shown.where == f"{folder / name}:{line}"
+
+
+@pytest.mark.parametrize("reader", ["embedded", "lexical"])
+def test_a_long_row_is_quoted_from_the_sentence_that_fits(tmp_path: Path, reader: str) -> None:
+    long = "The crew washes the deck with salt water and a brush after each trip to the islands in the north. " * 3
+    (tmp_path / "jobs.csv").write_text(f"no,job\n1,Oil the winch.\n2,{long}The anchor weighs 85 kilograms.\n3,Rest.\n")
+    answer = robust_qa.ask("What does the anchor weigh?", docs=tmp_path, reader=reader)
+    shown = [*answer.closest, *answer.citations][0]
+    assert "The anchor weighs 85 kilograms." in shown.quote
+    assert shown.where == f"{tmp_path / 'jobs.csv'}:3"
+
+
+def test_a_line_of_a_log_answers_alone(folder: Path) -> None:
+    answer = robust_qa.ask("Why did the backup of vault fail?", docs=folder / "backup.log")
+    assert answer.text is not None
+    assert answer.text in "2026-03-01 02:04:40 ERROR backup of vault failed: disk full"
+
+
+@pytest.mark.parametrize(
+    "text, question",
+    [
+        ("[00:12] Uma: So who paints the boat?\n[00:15] Bo: We need green paint.", "Who paints the boat?"),
+        ("How do I open the hatch?\n\nTurn the wheel to the left.", "How do I open the hatch?"),
+        ("Dear all,\n\nthe oven is broken. Use the one upstairs.", "Is everything all right, dear?"),
+    ],
+)
+def test_neither_a_question_nor_a_greeting_is_an_answer(tmp_path: Path, text: str, question: str) -> None:
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    answer = robust_qa.ask(question, docs=tmp_path)
+    first = text.partition("\n")[0]
+    assert not answer.text or answer.text not in first
+    assert first not in [each.quote for each in (*answer.citations, *answer.closest)]
+
+
+def test_text_that_is_struck_out_or_hidden_is_left_out_and_counted(tmp_path: Path) -> None:
+    page = (
+        "<p>Entry is <del>8 EUR</del> <ins>9 EUR</ins>.</p><p hidden>Closed in May.</p><table><tr><td>Mon<td "
+        'style="display: none">shut<td>open</table><div class="cookie-banner"><p>We store 812 cookies.</div>'
+    )
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    (tmp_path / "fees.md").write_text("The fee is ~~40 EUR~~ 55 EUR.\n", encoding="utf-8")
+    skipped: list[tuple[str, str]] = []
+    found = {path.name: list(read(path, lambda *each: skipped.append(each))) for path in sorted(tmp_path.iterdir())}
+    assert " ".join(found["page.html"][0].text.split()) == "Entry is 9 EUR. Mon | open"
+    assert found["fees.md"][0].text.split() == "The fee is 55 EUR.".split()
+    assert [why for _, why in skipped] == [
+        "read without 2 struck out or hidden words",
+        "read without 10 struck out or hidden words",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        (
+            "yields.html",
+            "<table><tr><th rowspan=2>Crop<th colspan=2>North<th colspan=2>South<tr><th>2024<th>2025<th>2024<th>2025"
+            "<tr><td>Rye<td>2.8<td>2.9<td>2.7<td>3.1</table>",
+        ),
+        ("yields.csv", "Crop,North,,South,\n,2024,2025,2024,2025\nRye,2.8,2.9,2.7,3.1\n"),
+        (
+            "yields.md",
+            "| Crop | North | | South | |\n|--|--|--|--|--|\n| |2024|2025|2024|2025|\n|Rye|2.8|2.9|2.7|3.1|\n",
+        ),
+    ],
+)
+def test_a_heading_over_several_columns_belongs_to_each(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    (document,) = read(tmp_path / name, print)
+    assert document.text == "Crop: Rye; North 2024: 2.8; North 2025: 2.9; South 2024: 2.7; South 2025: 3.1"
+
+
+def test_the_front_matter_of_a_note_is_found(tmp_path: Path) -> None:
+    note = (
+        "---\nowner: Ida Moe\ndue: 2026-04-17\naliases:\n  - Project Owl\n---\nThe [[Owl Ltd|glassworks]] delivers.\n"
+    )
+    (tmp_path / "Beacon project.md").write_text(note, encoding="utf-8")
+    (document,) = read(tmp_path / "Beacon project.md", print)
+    assert document.text == (
+        "owner: Ida Moe; due: 2026-04-17; aliases: Project Owl\n\nThe glassworks (Owl Ltd) delivers."
+    )
+
+
+@pytest.mark.parametrize(
+    "name, content, words, where",
+    [
+        ("fees.csv", "boat,fee\n" + "".join(f"Boat {n},{n * 7} EUR\n" for n in range(1, 9)), "Boat 5 35 EUR", ":6"),
+        ("a.log", "".join(f"12:0{n} INFO job {n} has ended\n" for n in range(9)), "job 7", ":8"),
+        (
+            "a.txt",
+            "Rules\n\nNo dogs are allowed in the hall. The\nlights go out\nat ten. The key\nhangs low.",
+            "key",
+            ":5",
+        ),
+        ("a.py", "import os\n\n\nLIMIT = 3\n\n\nclass Boat:\n    oars = 2\n\n\n    sails = 1\n", "sails", ":11"),
+        ("a.md", "# Setup\n\n```sh\nmake\n\nmake install\n```\n", "make install", ":6"),
+    ],
+)
+def test_a_quote_stands_at_the_line_that_is_printed(
+    tmp_path: Path, name: str, content: str, words: str, where: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    answer = robust_qa.ask(words, docs=tmp_path, reader="lexical")
+    assert [*answer.citations, *answer.closest][0].where == f"{tmp_path / name}{where}"
+
+
+def test_a_quote_of_a_sheet_stands_at_its_row(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (("Rents of 2026",), (), ("Boat", "Rent"), ("Heron", 40), (), ("Otter", 75), ("Stork", 20)):
+        book.active.append(row)
+    book.save(tmp_path / "rents.xlsx")
+    answer = robust_qa.ask("What is the rent of the Otter?", docs=tmp_path)
+    assert [*answer.citations, *answer.closest][0].where.endswith("rents.xlsx, Sheet row 6")
