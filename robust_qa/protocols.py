@@ -18,6 +18,7 @@ from .types import (
     Completion,
     Continuation,
     Decoding,
+    Judgment,
     Message,
     Order,
     Passage,
@@ -308,6 +309,12 @@ class Toolbox(Protocol):
         """Relevance of each text to `question` in [-1, 1], by the configured evaluator or the one named.
 
         Raises ConfigError or MissingError if there is no such evaluator.
+        """
+
+    async def judge(self, claim: str, texts: Sequence[str]) -> list[Judgment]:
+        """Whether each text supports `claim`, contradicts it or leaves it open. A yes-or-no question is a claim, too.
+
+        Raises ConfigError if the configured evaluator does not judge claims.
         """
 
     async def token_vectors(self, texts: Sequence[str]) -> list[NDArray[Any]]:

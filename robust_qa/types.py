@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NewType, get_args
+from typing import Any, Literal, NamedTuple, NewType, get_args
 
 Kind = Literal["retriever", "reader", "evaluator", "embedder", "strategy", "engine"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -167,6 +167,13 @@ class Reading:
     places: tuple[int | None, ...] = ()
     rivals: tuple[Reading, ...] = ()
     reason: str = ""
+
+
+class Judgment(NamedTuple):
+    """The probabilities that a text supports a claim and that it contradicts it. The rest: it leaves the claim open."""
+
+    supported: float
+    contradicted: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from ..types import (
     Completion,
     Continuation,
     Decoding,
+    Judgment,
     Message,
     Order,
     Passage,
@@ -390,6 +391,11 @@ class Toolbox:
         call: Call[list[float]] = Call("score", (question, list(texts), *helpers), list[float], f"{len(texts)} texts")
         return await judge.call(call, self.trace)
 
+    async def judge(self, claim: str, texts: Sequence[str]) -> list[Judgment]:
+        """Whether each text supports `claim`, contradicts it or leaves it open."""
+        found: list[Judgment] = await self._from_encoder("judge", texts, claim)
+        return found
+
     async def token_vectors(self, texts: Sequence[str]) -> list[NDArray[Any]]:
         """For each text the contextual vectors of its tokens."""
         vectors: list[NDArray[Any]] = await self._from_encoder("token_vectors", texts)
@@ -400,14 +406,15 @@ class Toolbox:
         tokens: list[list[str]] = await self._from_encoder("tokens", texts)
         return tokens
 
-    async def _from_encoder(self, method: str, texts: Sequence[str]) -> Any:
+    async def _from_encoder(self, method: str, texts: Sequence[str], *before: Any) -> Any:
         evaluator = self._evaluator(None)
         if not hasattr(evaluator.component, method):
+            does = "judges no claims" if method == "judge" else "compares no tokens"
             raise ConfigError(
-                f"{evaluator.name} compares no tokens: it has no {method}().",
+                f"{evaluator.name} {does}: it has no {method}().",
                 hint="Configure an evaluator that has it, such as `embedded`.",
             )
-        found = await evaluator.ask(method, list(texts)) if texts else []
+        found = await evaluator.ask(method, *before, list(texts)) if texts else []
         if len(found) != len(texts):
             raise PluginError(f"{evaluator.name} returned the {method} of {len(found)} texts for {len(texts)}.")
         return found

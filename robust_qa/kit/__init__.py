@@ -22,7 +22,7 @@ from .http import read_body, retry_after
 from .labels import Labels, in_either_form
 from .prompts import Prompts, arrange, fenced, load_prompts
 from .quantity import Quantity, quantities, same_value, with_digits, with_normal_quantities
-from .quotes import cite_quote, closest_quotes, quote_windows
+from .quotes import cite_quote, closest_quotes, closest_units, quote_windows
 from .refusals import FILTERED, Refusal, connection_error, httpx_errors, json_object
 from .replies import (
     UNKNOWN,
@@ -49,6 +49,7 @@ from .text import (
     content_terms,
     gold_facts,
     is_row,
+    is_yes_no,
     language_of,
     language_of_question,
     near_copies,
@@ -91,6 +92,7 @@ __all__ = [
     "cite_quote",
     "cite_reading",
     "closest_quotes",
+    "closest_units",
     "connection_error",
     "contains_answer",
     "contains_words",
@@ -110,6 +112,7 @@ __all__ = [
     "is_cut",
     "is_loopback",
     "is_row",
+    "is_yes_no",
     "iso_date",
     "json_object",
     "json_preview",

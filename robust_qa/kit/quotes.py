@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..types import Citation, Passage, Quote
-from .text import is_row, sentences, sentences_within, words
+from .text import content_terms, is_row, sentences, sentences_within, statements, words
 
 QUOTE_WORDS = 60
 QUOTES = 3
@@ -60,6 +60,21 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
     first = {passage.text: number for number, passage in reversed([*enumerate(passages)])}
     chosen = [n for text, n in sorted(first.items(), key=lambda item: item[1]) if text.strip()][:quotes]
     return [quote(number) for number in chosen]
+
+
+def closest_units(question: str, passages: Sequence[Passage], most: int) -> list[Quote]:
+    """Return the `most` statements of all passages that share the rarest words with the question or claim, best first.
+
+    Among equals, those of earlier passages come first. Passages with equal texts count once.
+    """
+    first = {passage.text: number for number, passage in reversed([*enumerate(passages)])}
+    places = [(number, start, end) for text, number in first.items() for start, end in statements(text, question)]
+    found = [set(content_terms(passages[number].text[start:end])) for number, start, end in places]
+    counts = Counter(word for sentence in found for word in sentence)
+    weights = {word: math.log(1 + len(found) / counts[word]) for word in set(content_terms(question)) if counts[word]}
+    shared = [sum(weights[word] for word in weights.keys() & sentence) for sentence in found]
+    ranked = sorted(range(len(places)), key=lambda n: (-shared[n], places[n]))
+    return [Quote(*places[n]) for n in ranked[:most]]
 
 
 def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:

@@ -306,6 +306,19 @@ def language_of_question(question: str) -> str:
     return language_of(question) if tells else "en"
 
 
+_YES_NO = re.compile(
+    r"\s*(?:and |but |so |ok,? |hi,? )?"
+    r"(?:am|is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)"
+    r"(?:n['’]t)?\s(?!.*\bor (?!not\b))[^?]*\??\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_yes_no(question: str) -> bool:
+    """Return whether an English question wants yes or no: it begins with its verb and gives nothing to choose from."""
+    return _YES_NO.fullmatch(question) is not None
+
+
 @cache
 def _identifier() -> LanguageIdentifier:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier

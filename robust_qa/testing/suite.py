@@ -57,6 +57,7 @@ _METHODS: dict[str, dict[str, tuple[str, ...]]] = {
     "evaluator": {
         "score": ("question", "texts"),
         "score_many": ("requests",),
+        "judge": ("claim", "texts"),
         "token_vectors": ("texts",),
         "tokens": ("texts",),
     },

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Completion, ConfigError, Passage, PluginError
+from robust_qa import Completion, ConfigError, Judgment, Passage, PluginError
 from robust_qa.kit import Prompt
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, toolbox
 from robust_qa.types import ORDERS, Order
@@ -35,6 +35,17 @@ async def test_token_vectors_come_from_the_evaluator() -> None:
     assert await tools.token_vectors(["a b", "c"]) == [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0]]]
     assert await tools.tokens(["a b", "c"]) == [["a", "b"], ["c"]]
     assert await tools.token_vectors([]) == []
+
+
+async def test_claims_are_judged_by_the_evaluator() -> None:
+    class Literal(Encoder):
+        def judge(self, claim: str, texts: list[str]) -> list[Judgment]:
+            return [Judgment(float(claim in text), 0.0) for text in texts]
+
+    tools = toolbox("Who?", evaluator=Literal())
+    assert await tools.judge("It is open.", ["It is open. Come!", "It is shut."]) == [(1.0, 0.0), (0.0, 0.0)]
+    with pytest.raises(ConfigError, match="judges no claims"):
+        await toolbox("Who?", evaluator=Encoder()).judge("It is open.", ["a"])
 
 
 async def test_an_evaluator_without_them_is_a_configuration_error() -> None:

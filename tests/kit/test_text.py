@@ -6,6 +6,7 @@ from robust_qa.kit import (
     answer_key,
     contains_answer,
     gold_facts,
+    is_yes_no,
     near_copies,
     normalise,
     printable,
@@ -142,3 +143,18 @@ def test_nothing_that_steers_is_printable(first: int, last: int) -> None:
 def test_near_copies_differ_in_few_words(other: str, expected: bool) -> None:
     text = "The bridge was built in 1902 by the harbour board, and the board still owns it today."
     assert near_copies(text, other) == near_copies(other, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "wants"),
+    [
+        ("May I use the kitchen after ten?", True),
+        ("isn't the pool open today", True),
+        ("Does it support IPv6 or not?", True),
+        ("Is the committee temporary or permanent?", False),
+        ("When is the pool open?", False),
+        ("Isar water level?", False),
+    ],
+)
+def test_questions_that_want_yes_or_no(question: str, wants: bool) -> None:
+    assert is_yes_no(question) is wants

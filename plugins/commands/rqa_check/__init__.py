@@ -1,8 +1,8 @@
-"""`rqa check` says of each sentence of an answer whether passages support it, contradict it or do not have it."""
+"""`rqa check` says of each sentence of an answer whether passages support it, contradict it or leave it open."""
 
 from __future__ import annotations
 
-from .agreement import Checked
-from .checking import LEAST, check_answer, close_sentences, verdict
+from .checking import check_answer
+from .verdicts import Checked
 
-__all__ = ["LEAST", "Checked", "check_answer", "close_sentences", "verdict"]
+__all__ = ["Checked", "check_answer"]

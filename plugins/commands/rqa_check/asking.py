@@ -11,14 +11,14 @@ from typing import Any
 from robust_qa import ContextError, CutError, Passage, Toolbox
 from robust_qa.kit import TEXT, cite, fenced, final_reply, list_of, load_prompts, object_of, one_line, parse_object
 
-from .agreement import Checked
+from .verdicts import Checked
 
 _BATCH = 8  # sentences in a call
 _VERDICTS = ("supported", "contradicted", "not found")
 
 
 async def check_by_model(claims: Sequence[str], found: Sequence[Sequence[Passage]], toolbox: Toolbox) -> list[Checked]:
-    """Return the verdict of each claim over its passages. An unusable reply gives "not found" and a reason."""
+    """Return the verdict of each claim over its passages. An unusable reply gives "not decided" and a reason."""
     batches = [slice(start, start + _BATCH) for start in range(0, len(claims), _BATCH)]
     checked = await asyncio.gather(*(_checked(claims[each], _merged(found[each]), toolbox) for each in batches))
     return [one for batch in checked for one in batch]
@@ -36,7 +36,7 @@ async def _checked(claims: Sequence[str], passages: Sequence[Passage], toolbox: 
         )
         reply = parse_object(final_reply(completion).text, "verdicts")
     except (ContextError, CutError) as error:
-        return [Checked(claim, "not found", reason=error.message) for claim in claims]
+        return [Checked(claim, "not decided", reason=error.message) for claim in claims]
     listed_verdicts = reply["verdicts"] if reply else None
     entries = listed_verdicts if isinstance(listed_verdicts, list) else []
     by_number = {str(entry.get("sentence")): entry for entry in entries if isinstance(entry, dict)}
@@ -46,13 +46,13 @@ async def _checked(claims: Sequence[str], passages: Sequence[Passage], toolbox: 
 def _verdict(claim: str, entry: Mapping[str, Any] | None, passages: Sequence[Passage]) -> Checked:
     said = one_line(entry.get("verdict")).lower().replace("_", " ") if entry else ""
     if entry is None or said not in _VERDICTS:
-        return Checked(claim, "not found", reason="The language model gave no verdict.")
+        return Checked(claim, "not decided", reason="The language model gave no verdict.")
     if said == "not found":
-        return Checked(claim, "not found")
+        return Checked(claim, "not decided")
     quote = entry.get("quote")
     place = _place(quote, passages) if isinstance(quote, str) else None
     if place is None:
-        return Checked(claim, "not found", reason=f"The language model said “{said}” without a verbatim quote.")
+        return Checked(claim, "not decided", reason=f"The language model said “{said}” without a verbatim quote.")
     passage, start = place
     return Checked(claim, "supported" if said == "supported" else "contradicted", cite(passage, start=start))
 

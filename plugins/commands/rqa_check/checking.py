@@ -1,9 +1,9 @@
-"""Check the sentences of an answer against passages, with the packaged model or with a language model.
+"""Check the sentences of an answer against passages, with a judge or with a language model.
 
-Without a language model, token vectors find the sentences that are about the same thing (the recall of BERTScore,
-Zhang et al. 2020: the mean over the claim's tokens of the best cosine in the sentence). The first of them that agrees
-supports the claim (agreement.py). If the claim has a quantity, the reader asks each passage for it, and the side with
-more independent sources wins (weighing.py). A language model gets the sentences and the passages (asking.py).
+Without a language model, the evaluator judges each sentence of the answer, a claim, against the sentences of its
+passages that share the rarest words with it, and against the first passages as a whole. A source supports or
+contradicts the claim by its surest text. Word overlap alone decides nothing. A language model gets the sentences and
+the passages (asking.py).
 """
 
 from __future__ import annotations
@@ -11,28 +11,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from robust_qa import InputError, MissingError, Passage, Toolbox
-from robust_qa.kit import cite, sentences, statements
+from robust_qa import Citation, InputError, Judgment, MissingError, Passage, Toolbox
+from robust_qa.kit import cite, closest_units, near_copies, sentences, source_of
 
-from .agreement import Checked, compare
 from .asking import check_by_model
-from .weighing import majority, sides
+from .verdicts import Checked
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-LEAST = 0.69  # similarity of sentences about the same thing; fitted by benchmarks/check.py
+# Least probabilities of a source that supports or contradicts a claim; chosen on held-out rows of the training
+SUPPORTS, CONTRADICTS = 0.8, 0.7
+_UNITS = 16  # sentences judged for a claim
+_WHOLE = 3  # passages judged as a whole
 
 
 async def check_answer(answer: str, toolbox: Toolbox, passages: Sequence[Passage] | None = None) -> list[Checked]:
     """Return each sentence of `answer` with its verdict, by the language model if the toolbox has one.
 
     Without `passages`, retrieves some for each sentence. Raises InputError if `answer` is empty, MissingError if there
-    is no retriever, and ConfigError if the evaluator has no token vectors.
+    is no retriever, and ConfigError if the evaluator judges no claims.
     """
     claims = [answer[start:end] for start, end in sentences(answer)]
     if not claims:
@@ -48,61 +44,49 @@ async def check_answer(answer: str, toolbox: Toolbox, passages: Sequence[Passage
         found = list(await asyncio.gather(*map(toolbox.retrieve, claims)))
     if toolbox.generative:
         return await check_by_model(claims, found, toolbox)
-    near = await close_sentences(claims, found, toolbox)
-    checked = [verdict(claim, close) for claim, close in zip(claims, near, strict=True)]
-
-    async def weighed(one: Checked, passages: Sequence[Passage]) -> Checked:
-        return majority(one, await sides(one.sentence, passages, toolbox)) if one.verdict == "supported" else one
-
-    return list(await asyncio.gather(*map(weighed, checked, found)))
+    return list(await asyncio.gather(*(_checked(*each, toolbox) for each in zip(claims, found, strict=True))))
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
-    """A sentence of a passage: the characters `start` to `end`. It is as similar to a claim as `similarity` says."""
+class _Judged:
+    """What a text of a passage says about the claim. Its sentence to quote begins at character `start`."""
 
-    similarity: float
     passage: Passage
     start: int
-    end: int
+    judgment: Judgment
 
     @property
-    def text(self) -> str:
-        """The sentence."""
-        return self.passage.text[self.start : self.end]
+    def citation(self) -> Citation:
+        return cite(self.passage, start=self.start)
 
 
-async def close_sentences(
-    claims: Sequence[str], found: Sequence[Sequence[Passage]], toolbox: Toolbox
-) -> list[list[Close]]:
-    """Return the sentences of each claim's passages, the most similar first."""
-    places = [[(each, *span) for each in own for span in statements(each.text)] for own in found]
-    texts = dict.fromkeys([*claims, *(each.text[start:end] for own in places for each, start, end in own)])
-    vectors = dict(zip(texts, await toolbox.token_vectors(list(texts)), strict=True))
-    near = []
-    for claim, own in zip(claims, places, strict=True):
-        close = [
-            Close(_recall(vectors[claim], vectors[each.text[start:end]]), each, start, end) for each, start, end in own
-        ]
-        near.append(sorted(close, key=lambda each: -each.similarity))
-    return near
+async def _checked(claim: str, passages: Sequence[Passage], toolbox: Toolbox) -> Checked:
+    """Return the verdict of all sources of `passages` about `claim`."""
+    units = closest_units(claim, passages, _UNITS)
+    first = {unit.passage: unit for unit in reversed(units)}
+    texts = [(unit, passages[unit.passage].text[unit.start : unit.end]) for unit in units]
+    texts += [(first[n], passages[n].text) for n in range(min(_WHOLE, len(passages))) if n in first]
+    judgments = await toolbox.judge(claim, [text for _, text in texts])
+    judged = [_Judged(passages[unit.passage], unit.start, one) for (unit, _), one in zip(texts, judgments, strict=True)]
+    surest: dict[str, _Judged] = {}
+    for each in judged:
+        source = source_of(each.passage)
+        if source not in surest or max(each.judgment) > max(surest[source].judgment):
+            surest[source] = each
+    supporting = _independent([each for each in surest.values() if each.judgment.supported >= SUPPORTS])
+    contradicting = _independent([each for each in surest.values() if each.judgment.contradicted >= CONTRADICTS])
+    sides = tuple(each.citation for each in supporting), tuple(each.citation for each in contradicting)
+    if supporting and contradicting:
+        return Checked(claim, "disputed", sides[0][0], "", *sides)
+    if supporting or contradicting:
+        return Checked(claim, "supported" if supporting else "contradicted", (*sides[0], *sides[1])[0], "", *sides)
+    return Checked(claim, "not decided", judged[0].citation if judged else None)
 
 
-def verdict(claim: str, near: Sequence[Close], least: float = LEAST) -> Checked:
-    """Return the verdict of the sentences in `near` whose similarity is at least `least`."""
-    contradicting = None
-    for each in near:
-        if each.similarity < least:
-            break
-        said = compare(claim, each.text, each.passage)
-        if said == "supported":
-            return Checked(claim, "supported", cite(each.passage, start=each.start))
-        if said == "contradicted":
-            contradicting = contradicting or each
-    if contradicting:
-        return Checked(claim, "contradicted", cite(contradicting.passage, start=contradicting.start))
-    return Checked(claim, "not found")
-
-
-def _recall(claim: NDArray[Any], sentence: NDArray[Any]) -> float:
-    return float((claim @ sentence.T).max(1).mean()) if len(claim) and len(sentence) else 0.0
+def _independent(found: Sequence[_Judged]) -> list[_Judged]:
+    """Return the surest first, without those whose passage is a copy of another's."""
+    kept: list[_Judged] = []
+    for each in sorted(found, key=lambda each: -max(each.judgment)):
+        if not any(near_copies(each.passage.text, other.passage.text) for other in kept):
+            kept.append(each)
+    return kept

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
 
-    from .agreement import Checked
+    from .verdicts import Checked
 
-_MARKS = {"supported": "✓", "contradicted": "✗", "disputed": "≠", "not found": "?"}
+_MARKS = {"supported": "✓", "contradicted": "✗", "disputed": "±", "not decided": "?"}
 _AT_ONCE = 8  # answers
 _MARK = re.compile(r"^(?:[-*+]|\d+[.)]) +|\[\^\w+\]", re.MULTILINE)  # of a list item, and of a footnote
 
@@ -84,7 +84,7 @@ def check(
 ) -> None:
     """Check each sentence of ANSWER (- for stdin) against documents, passages or your index.
 
-    The exit code is 6 if a sentence is contradicted, disputed or not found.
+    The exit code is 6 if a sentence is contradicted, disputed or not decided.
     """
     from robust_qa.cli import print_rows, print_to
     from robust_qa.cli.answering import in_session
@@ -224,7 +224,8 @@ def _print(found: Sequence[Checked]) -> None:
     for each in found:
         out.print(Text(f"{_MARKS[each.verdict]} {each.verdict}: {single_line(each.sentence)}"))
         if not (each.supporting and each.contradicting):
-            indented(quoted(each.citation) if each.citation else single_line(each.reason))
+            closest = "closest: " if each.citation and each.verdict == "not decided" else ""
+            indented(closest + quoted(each.citation) if each.citation else single_line(each.reason))
             continue
         one = len(each.supporting) == 1
         number = f"{len(each.supporting)} {'source supports' if one else 'sources support'} it"

@@ -21,8 +21,8 @@ def tools(session: Session) -> list[Callable[..., Awaitable[dict[str, Any]]]]:
     async def check(answer: str, passages: list[str] | None = None) -> dict[str, Any]:
         """Check each sentence of an answer against passages, or against the documents if there are no passages.
 
-        A sentence is "supported", "contradicted", "disputed" or "not found". Its `citation` quotes the sentence that
-        decides. `supporting` and `contradicting` quote each independent source, if sources were counted.
+        A sentence is "supported", "contradicted", "disputed" or "not decided". Its `citation` quotes the text that
+        decides, or the closest one. `supporting` and `contradicting` quote each independent source.
         `supported` tells whether all sentences are supported.
         """
         given = None if passages is None else tuple(map(Passage, passages))

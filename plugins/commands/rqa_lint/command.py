@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import Exit, __version__
-from robust_qa.cli import TEXT_FORMATS, FiniteFloat, output_option, suffix_of
+from robust_qa import Exit, Question, __version__
+from robust_qa.cli import TEXT_FORMATS, Answering, FiniteFloat, output_option, suffix_of
 from robust_qa.kit import printable, single_line
 
 if TYPE_CHECKING:
+    from robust_qa.answering import Session
     from robust_qa.cli import Run
 
     from .reports import Finding
@@ -33,9 +34,9 @@ _FORMATS = (*TEXT_FORMATS, "html", "sarif")
 @click.option(
     "--similarity",
     type=FiniteFloat(0, 1),
-    default=0.4,
+    default=0.3,
     show_default=True,
-    help="Least similarity of two statements that can disagree.",
+    help="Least similarity of two statements that are judged.",
 )
 @click.pass_obj
 def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool, similarity: float) -> None:
@@ -44,6 +45,7 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
     DOCS are files and folders. The exit code is 6 if anything is found.
     """
     from robust_qa.cli import print_to
+    from robust_qa.cli.answering import in_session
     from robust_qa.documents import summarised
 
     from .linting import lint as findings_in
@@ -54,7 +56,11 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
     corpus = read_corpus(docs)
     for line in summarised(corpus.skipped):
         run.say(printable(line))
-    findings = findings_in(corpus, similarity)
+
+    async def work(session: Session) -> list[Finding]:
+        return await findings_in(corpus, similarity, session.toolbox_for(Question("")).judge)
+
+    findings = in_session(run, Answering(), work)
     if as_json or suffix_of(out) == "json":
         _print_json({"files": corpus.files, "findings": findings})
     elif suffix_of(out) == "sarif":

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from robust_qa import InputError
 from robust_qa.documents import Call, Unreadable, find, is_gone, isolated, read, shown
-from robust_qa.kit import sentences
 
-from .disagreements import Statement, disagreements, statements
+from .contradictions import Judge, Statement, contradictions, statements
 from .duplicates import duplicates
 from .hidden import hidden_text, instructions
-from .names import disagreeing_names
 from .reports import Finding, Place
 
 _SIBLINGS = 3  # equal paragraphs of two files that have one template
@@ -25,7 +23,6 @@ class Corpus:
 
     files: int = 0
     statements: list[Statement] = field(default_factory=list)
-    sentences: list[tuple[str, Place]] = field(default_factory=list)
     paragraphs: list[tuple[str, Place]] = field(default_factory=list)
     blocks: list[Place] = field(default_factory=list)  # also headings and code
     hidden: list[Finding] = field(default_factory=list)
@@ -55,21 +52,17 @@ def read_corpus(paths: Sequence[Path]) -> Corpus:
                 corpus.blocks.append(place)
                 if block.kind not in ("heading", "code"):
                     corpus.paragraphs.append((file, place))
-                    corpus.sentences += ((file, each) for each in _sentences(place))
     return corpus
 
 
-def lint(corpus: Corpus, least: float) -> list[Finding]:
-    """Return all findings, the most urgent kind first. `least` is the similarity of statements that can disagree.
+async def lint(corpus: Corpus, least: float, judge: Judge) -> list[Finding]:
+    """Return all findings, the most urgent kind first. `least` is the similarity of statements that are judged.
 
     Disagreements that share a place are one finding, and so are those of two files about the same values.
     """
     copies = duplicates(corpus.paragraphs)
     siblings = {frozenset(each.files) for each in copies if each.times >= _SIBLINGS}
-    found = [
-        *disagreeing_names(corpus.sentences, siblings),
-        *disagreements(corpus.statements, least, siblings),
-    ]
+    found = await contradictions(corpus.statements, least, siblings, judge)
     return [*instructions(corpus.blocks), *corpus.hidden, *grouped(found), *copies]
 
 
@@ -105,9 +98,3 @@ def _joined(group: Sequence[Finding]) -> Finding:
         files=tuple(dict.fromkeys(file for each in group for file in each.files)),
         times=sum(each.times for each in group),
     )
-
-
-def _sentences(place: Place) -> Iterator[Place]:
-    for start, end in sentences(place.text):
-        line = place.line + place.text.count("\n", 0, start) if place.line else 0
-        yield Place(place.source, line, " ".join(place.text[start:end].split()))

@@ -73,21 +73,17 @@ class Marking(Protocol):
     def embed(self, texts: Sequence[str]) -> Floats: ...
 
 
-class Engine:
-    """The model in `folder` with `threads` workers (0: one for each core of this process).
+class Encoder:
+    """An encoder on CTranslate2 with linear heads, in `folder`, with `threads` workers (0: one for each core).
 
-    Raises MissingError if the folder is missing, incomplete or damaged.
+    Raises MissingError with `hint` if the folder is missing, incomplete or damaged.
     """
 
-    def __init__(self, folder: Path | None = None, threads: int = 0, *, compute: str = "default") -> None:
-        self.folder = folder or PACKAGED
+    def __init__(self, folder: Path, threads: int = 0, *, compute: str = "default", hint: str = "") -> None:
+        self.folder = folder
         self._workers = threads or cores()
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rqa-embedded")
-        self._hint = (
-            "Set `model` to the folder `model` that `rqa train reader` wrote."
-            if folder
-            else f"Install the package again: `{install_hint(again=True)}`."
-        )
+        self._hint = hint or f"Install the package again: `{install_hint(again=True)}`."
         self._check()
         try:
             import ctranslate2
@@ -101,26 +97,19 @@ class Engine:
         self._np = np
         self._ct2 = ctranslate2
         try:
-            self.settings = msgspec.json.decode((self.folder / "reader.json").read_bytes(), type=Settings)
+            self._load()
             self._tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
             self._tokenizer.encode_special_tokens = True  # a "[SEP]" in a text is plain text
             with np.load(self.folder / "heads.npz") as heads:
-                self._weight, self._bias = heads["weight"], heads["bias"]  # rows: the fields of Marks
+                self._weight, self._bias = heads["weight"], heads["bias"]  # a row for each score
             self._encoder = ctranslate2.Encoder(
                 str(self.folder), compute_type=compute, inter_threads=self._workers, intra_threads=1
             )
         except Exception as error:  # each library raises its own errors
             raise MissingError(f"Cannot load the model in {self.folder}: {error}.", hint=self._hint) from error
 
-    @property
-    def identity(self) -> str:
-        """Return the identity of weights and settings, for the cache key."""
-        return self.settings.identity
-
-    @property
-    def weights(self) -> str:
-        """Return the identity of the weights alone, on which vectors depend."""
-        return self.settings.identity.rpartition("-")[0] or self.settings.identity
+    def _load(self) -> None:
+        """Read the settings of the model."""
 
     def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the token ids of `text` and their character offsets."""
@@ -132,39 +121,6 @@ class Engine:
         """Return the ids of [CLS] and [SEP]."""
         ids = self._tokenizer.get_vocab()
         return ids["[CLS]"], ids["[SEP]"]
-
-    def mark(self, windows: Sequence[tuple[list[int], list[int]]]) -> list[Marks]:
-        """Return the marks of `windows` (token ids and types)."""
-        return self._map(windows, self._marks)
-
-    def _marks(self, hidden: Floats) -> Marks:
-        scores = hidden @ self._weight.T + self._bias
-        return Marks(scores[:, 0], scores[:, 1], *map(float, scores[0, 2:]))
-
-    def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
-        """Return unit vectors of the tokens of each text, (tokens, width). Texts are cut at the length of a window."""
-        return self._map(self._text_windows(texts), self._normalise)
-
-    def token_texts(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the tokens of `token_vectors`."""
-        return [[str(self._tokenizer.id_to_token(n)) for n in ids] for ids, _ in self._text_windows(texts)]
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """Return a unit vector of each text, (texts, width): the token mean, as in all-MiniLM-L6-v2."""
-        np = self._np
-        means = self._map(self._text_windows(texts), lambda hidden: hidden.mean(0))
-        return self._normalise(np.stack(means)) if means else np.empty((0, self._weight.shape[1]), np.float32)
-
-    def _normalise(self, vectors: Floats) -> Floats:
-        np = self._np
-        unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
-        return unit
-
-    def _text_windows(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
-        """Return windows of single texts, cut at the length of a window."""
-        begin, end = self.ends
-        found = [[begin, *self.tokens(text)[0][: self.settings.length - 2], end] for text in texts]
-        return [(ids, [0] * len(ids)) for ids in found]
 
     def _map(self, windows: Sequence[tuple[list[int], list[int]]], take: Callable[[Floats], T]) -> list[T]:
         """Apply `take` to the encoder's output of each window, (tokens, width)."""
@@ -199,6 +155,62 @@ class Engine:
                     raise MissingError(f"{self.folder / name} is damaged.", hint=self._hint)
         except (OSError, ValueError, AttributeError, TypeError) as error:
             raise MissingError(f"The model in {self.folder} is incomplete: {error}.", hint=self._hint) from error
+
+
+class Engine(Encoder):
+    """The model of the reader, in `folder` (None: the packaged one)."""
+
+    settings: Settings
+
+    def __init__(self, folder: Path | None = None, threads: int = 0, *, compute: str = "default") -> None:
+        hint = "Set `model` to the folder `model` that `rqa train reader` wrote." if folder else ""
+        super().__init__(folder or PACKAGED, threads, compute=compute, hint=hint)
+
+    def _load(self) -> None:
+        self.settings = msgspec.json.decode((self.folder / "reader.json").read_bytes(), type=Settings)
+
+    @property
+    def identity(self) -> str:
+        """Return the identity of weights and settings, for the cache key."""
+        return self.settings.identity
+
+    @property
+    def weights(self) -> str:
+        """Return the identity of the weights alone, on which vectors depend."""
+        return self.settings.identity.rpartition("-")[0] or self.settings.identity
+
+    def mark(self, windows: Sequence[tuple[list[int], list[int]]]) -> list[Marks]:
+        """Return the marks of `windows` (token ids and types)."""
+        return self._map(windows, self._marks)
+
+    def _marks(self, hidden: Floats) -> Marks:
+        scores = hidden @ self._weight.T + self._bias
+        return Marks(scores[:, 0], scores[:, 1], *map(float, scores[0, 2:]))
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
+        """Return unit vectors of the tokens of each text, (tokens, width). Texts are cut at the length of a window."""
+        return self._map(self._text_windows(texts), self._normalise)
+
+    def token_texts(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the tokens of `token_vectors`."""
+        return [[str(self._tokenizer.id_to_token(n)) for n in ids] for ids, _ in self._text_windows(texts)]
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return a unit vector of each text, (texts, width): the token mean, as in all-MiniLM-L6-v2."""
+        np = self._np
+        means = self._map(self._text_windows(texts), lambda hidden: hidden.mean(0))
+        return self._normalise(np.stack(means)) if means else np.empty((0, self._weight.shape[1]), np.float32)
+
+    def _normalise(self, vectors: Floats) -> Floats:
+        np = self._np
+        unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
+        return unit
+
+    def _text_windows(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+        """Return windows of single texts, cut at the length of a window."""
+        begin, end = self.ends
+        found = [[begin, *self.tokens(text)[0][: self.settings.length - 2], end] for text in texts]
+        return [(ids, [0] * len(ids)) for ids in found]
 
 
 class CachingEngine(Engine):

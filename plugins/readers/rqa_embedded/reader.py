@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import Passage, Quote, Reading
-from robust_qa.kit import language_of, language_of_question
+from robust_qa import Judgment, Passage, Quote, Reading
+from robust_qa.kit import is_yes_no, language_of, language_of_question
 
 if TYPE_CHECKING:
     from .engine import Engine, Floats
@@ -76,6 +76,7 @@ class EmbeddedReader:
     def __init__(self, options: Options) -> None:
         self._engine = _engine(options.model, options.threads)
         self._english = options.model is None
+        self._threads = options.threads
         settings = self._engine.settings
         self.threshold = settings.threshold if options.threshold is None else options.threshold
 
@@ -96,10 +97,22 @@ class EmbeddedReader:
         from .evidence import find_evidence
 
         settings = self._engine.settings
-        readings = [read(evidence, settings, self.threshold) for evidence in find_evidence(self._engine, requests)]
+        # A question that wants yes or no is judged, because no words of a passage are its answer.
+        judged = [self._english and is_yes_no(question) for question, _ in requests]
+        read_out = [each for each, wants in zip(requests, judged, strict=True) if not wants]
+        spans = iter([read(evidence, settings, self.threshold) for evidence in find_evidence(self._engine, read_out)])
+        verdicts = iter(self._judged([each for each, wants in zip(requests, judged, strict=True) if wants]))
+        readings = [next(verdicts if wants else spans) for wants in judged]
         if not self._english:
             return readings
         return [_in_english(reading, *request) for reading, request in zip(readings, requests, strict=True)]
+
+    def _judged(self, requests: Sequence[Request]) -> list[Reading]:
+        if not requests:
+            return []
+        from .judging import packaged, read_many
+
+        return read_many(packaged(self._threads), requests, self.threshold)
 
     def quote(self, question: str, passages: Sequence[Passage]) -> list[Quote]:
         """Return the parts of the passages that most likely answer one question; see `quote_many`."""
@@ -145,6 +158,7 @@ class EmbeddedEvaluator:
     def __init__(self, options: Options) -> None:
         self._engine = _engine(options.model, options.threads)
         self._dense = options.mode == "dense"
+        self._threads = options.threads
         if not self._dense:
             self.upper, self.lower = self._engine.settings.upper, self._engine.settings.lower
 
@@ -168,6 +182,12 @@ class EmbeddedEvaluator:
         asked = [(question, [_passage(text) for text in texts]) for question, texts in requests]
         found = find_evidence(self._engine, asked)
         return [[2 * likely - 1 for likely in one] for one in judge(self._engine, found)]
+
+    def judge(self, claim: str, texts: Sequence[str]) -> list[Judgment]:
+        """Return whether each text supports the claim or contradicts it, by the packaged judge."""
+        from .judging import packaged
+
+        return packaged(self._threads).judge([(claim, text) for text in texts])
 
     def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
         """Return contextual unit vectors of the tokens of each text, (tokens, width)."""

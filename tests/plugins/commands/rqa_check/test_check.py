@@ -11,11 +11,10 @@ from standins.openai import serve
 from robust_qa import ConfigError, InputError, Passage
 from robust_qa.testing import OverlapEvaluator, toolbox
 from rqa_check import check_answer
-from rqa_embedded import EmbeddedEvaluator, EmbeddedReader
+from rqa_embedded import EmbeddedEvaluator
 
 FERRY = "The ferry to Skerry Point was built in 1871 by the engineer Ada Quill. It sails on Mondays."
 EMBEDDED = EmbeddedEvaluator(EmbeddedEvaluator.Options(threads=1))
-READER = EmbeddedReader(EmbeddedReader.Options(threads=1))
 
 
 @pytest.fixture
@@ -26,9 +25,7 @@ def check(rqa: Any) -> Callable[..., Any]:
 
 
 async def verdicts(answer: str, *passages: str) -> list[str]:
-    checked = await check_answer(
-        answer, toolbox("", evaluator=EMBEDDED, reader=READER), [Passage(each) for each in passages]
-    )
+    checked = await check_answer(answer, toolbox("", evaluator=EMBEDDED), [Passage(each) for each in passages])
     return [each.verdict for each in checked]
 
 
@@ -41,23 +38,23 @@ async def verdicts(answer: str, *passages: str) -> list[str]:
         ("The ferry to Skerry Point was built in 1871.", "supported"),
         ("The ferry to Skerry Point was built in 1817.", "contradicted"),
         ("The ferry to Skerry Point was not built in 1871.", "contradicted"),
-        ("The museum keeps 300 model boats in its cellar.", "not found"),
+        ("The museum keeps 300 model boats in its cellar.", "not decided"),
     ],
 )
-async def test_a_sentence_gets_the_verdict_of_the_sentences_that_are_close_to_it(sentence: str, verdict: str) -> None:
+async def test_a_sentence_gets_the_verdict_of_the_text_that_decides(sentence: str, verdict: str) -> None:
     assert await verdicts(sentence, FERRY) == [verdict]
 
 
 @pytest.mark.parametrize(
     ("claim", "sentence", "verdict"),
     [
-        ("Members get two weeks of leave.", "Members get 14 days of leave.", "supported"),
-        ("Requests needs Python 3.10.", "Requests needs Python 3.11.", "contradicted"),
-        ("The fee is $80.", "There is a fee.", "not found"),
-        ("There is no limit.", "There are never limits.", "supported"),
+        ("The pool is open.", "The pool is closed.", "contradicted"),
+        ("Charcoal grills are allowed on balconies.", "Charcoal grills are forbidden on balconies.", "contradicted"),
+        ("Dogs may not enter the garden.", "Dogs are not allowed in the garden.", "supported"),
+        ("The sauna is open.", "The pool is closed.", "not decided"),
     ],
 )
-async def test_numbers_names_and_negations_must_agree(claim: str, sentence: str, verdict: str) -> None:
+async def test_what_words_mean_decides_and_not_that_they_are_shared(claim: str, sentence: str, verdict: str) -> None:
     assert await verdicts(claim, sentence) == [verdict]
 
 
@@ -67,8 +64,8 @@ async def test_an_empty_answer_is_an_input_error() -> None:
             await check_answer(answer, toolbox("", evaluator=EMBEDDED), [Passage(FERRY)])
 
 
-async def test_an_evaluator_without_token_vectors_is_a_configuration_error() -> None:
-    with pytest.raises(ConfigError, match="token_vectors"):
+async def test_an_evaluator_that_judges_no_claims_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigError, match="judges no claims"):
         await check_answer("It sails.", toolbox("", evaluator=OverlapEvaluator()), [Passage(FERRY)])
 
 
@@ -78,29 +75,22 @@ async def test_an_evaluator_without_token_vectors_is_a_configuration_error() -> 
 HARBOUR = str(Path(__file__).parents[4] / "examples" / "harbour")
 
 
-@pytest.mark.parametrize(
-    ("year", "verdict", "supporting", "contradicting"),
-    [
-        (1817, "contradicted", ["brochure.txt"], ["history.md", "keepers.md", "log.jsonl"]),
-        (1871, "supported", ["history.md", "keepers.md", "log.jsonl"], ["brochure.txt"]),
-    ],
-)
-def test_the_side_with_more_sources_decides_and_both_are_quoted(
-    check: Any, year: int, verdict: str, supporting: list[str], contradicting: list[str]
-) -> None:
+@pytest.mark.parametrize("year", [1817, 1871])
+def test_a_claim_with_sources_on_both_sides_is_disputed_and_both_are_quoted(check: Any, year: int) -> None:
     ran = check(f"The lighthouse at Skerry Point was built in {year}.", "-d", HARBOUR, "--json")
     [found] = json.loads(ran.out)["sentences"]
-    assert found["verdict"] == verdict and ran.code == (0 if verdict == "supported" else 6)
-    sources = [sorted(Path(each["source"]).name for each in found[side]) for side in ("supporting", "contradicting")]
-    assert sources == [supporting, contradicting]
+    assert found["verdict"] == "disputed" and ran.code == 6
+    sides = [{Path(each["source"]).name for each in found[side]} for side in ("supporting", "contradicting")]
+    own, other = sides if year == 1817 else sides[::-1]
+    assert own == {"brochure.txt"} and "history.md" in other
 
 
-def test_near_copies_are_one_source_and_a_tie_is_disputed(check: Any) -> None:
+def test_near_copies_are_one_source(check: Any) -> None:
     texts = ["The old ferry was built in 1817, as a plaque on its bow tells every visitor."] * 3
-    texts += [f"{texts[0]} Look!", "The ferry was built in 1871 by Ada Quill."]
+    texts += [f"{texts[0]} Look!", "The old ferry was built in 1871 by Ada Quill."]
     lines = "".join(json.dumps({"text": text, "source": f"{n}.md"}) + "\n" for n, text in enumerate(texts))
-    ran = check("The ferry was built in 1817.", "--passages", "-", stdin=lines)
-    assert ran.out.startswith("≠ disputed") and "1 source supports it, 1 contradicts it" in ran.out
+    ran = check("The old ferry was built in 1817.", "--passages", "-", stdin=lines)
+    assert ran.out.startswith("± disputed") and "1 source supports it, 1 contradicts it" in ran.out
     assert ran.code == 6
 
 
@@ -126,7 +116,8 @@ def test_a_text_file_is_one_answer(check: Any) -> None:
     assert ran.out.splitlines() == [
         "✓ supported: It sails on Mondays.",
         "    “It sails on Mondays.” ferry.md:1",
-        "? not found: The museum is closed.",
+        "? not decided: The museum is closed.",
+        "    closest: “The ferry to Skerry Point was built in 1871 by the engineer Ada Quill.” ferry.md:1",
     ]
 
 
@@ -205,6 +196,6 @@ def test_a_model_gets_the_sentences_in_one_call_and_its_quotes_are_cited(check: 
         (reply((1, "", "not found")), ""),
     ],
 )
-def test_a_reply_that_cannot_be_used_is_not_found_with_a_reason(check: Any, told: str, reason: str) -> None:
+def test_a_reply_that_cannot_be_used_decides_nothing_and_gives_a_reason(check: Any, told: str, reason: str) -> None:
     [found], _ = ask_model(check, "It sails on Mondays.", told)
-    assert found["verdict"] == "not found" and found["citation"] is None and reason in found["reason"]
+    assert found["verdict"] == "not decided" and found["citation"] is None and reason in found["reason"]

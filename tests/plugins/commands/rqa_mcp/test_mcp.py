@@ -143,7 +143,7 @@ async def test_an_answer_is_checked_against_the_documents_or_passages(tmp_path: 
         assert [each["verdict"] for each in told["sentences"]] == ["supported", "contradicted"]
         assert told["sentences"][0]["citation"]["quote"] == "The keeper was Bo Renn." and not told["supported"]
         given = (await client.call_tool("check", {**answer, "passages": []})).structured_content
-        assert [each["verdict"] for each in given["sentences"]] == ["not found", "not found"]
+        assert [each["verdict"] for each in given["sentences"]] == ["not decided", "not decided"]
 
 
 TOOLS = """

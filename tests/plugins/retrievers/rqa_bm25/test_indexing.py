@@ -438,7 +438,7 @@ def test_a_file_that_needs_too_much_memory_is_told_with_what_stays(rqa, docs):
     why = "reading it needs too much memory, so its old passages stay in the index and still answer"
     for _ in range(2):
         assert f"skipped {docs}/a.html: {why}" in rqa("index", docs).err
-    assert f"1  {docs}/a.html\n         {docs}/a.html: {why}\n" in rqa("index", "--list").out
+    assert f"1  {docs}/a.html\nskipped  {docs}/a.html: {why}\n" in rqa("index", "--list").out
     asked = rqa("ask", "-s", "rag", "--reader", "lexical", "When did the harbour open?")
     assert "1884" in asked.out and "(changed since" in asked.out
 
