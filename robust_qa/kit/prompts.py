@@ -17,7 +17,8 @@ from .dates import iso_date
 from .replies import TAGS, UNKNOWN
 
 T = TypeVar("T")
-Prompts = dict[str, Path] | Literal["paper"]  # files that replace prompts, by name, or the set of the paper
+Prompts = dict[str, Path] | Literal["paper"]
+"""The type of an option: files that replace prompts, by name, or the prompts of the paper."""
 
 
 def arrange(ranked: Sequence[T], order: Order, seed: int | str = 0) -> list[T]:
