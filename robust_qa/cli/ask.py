@@ -16,7 +16,7 @@ from ..encoding import TEXT_FORMATS, suffix_of
 from ..errors import InputError, RqaError
 from ..stdout import descriptor, plugins_write_to_stderr
 from ..types import Answer, Question
-from .options import Answering, answering_options, filter_options, output_option, passages_in
+from .options import Answering, answering_options, filter_options, history_option, output_option, passages_in
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @click.argument("question", metavar="[QUESTION]", nargs=-1)
 @output_option("FILE", "Write the answer to FILE. Default: - (stdout).", formats=TEXT_FORMATS, dir_okay=False)
 @answering_options()
+@history_option
 @click.option(
     "--passages",
     metavar="FILE",

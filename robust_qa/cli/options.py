@@ -36,6 +36,7 @@ class Answering:
     docs: tuple[Path, ...] = ()
     option: tuple[tuple[str, str], ...] = ()
     no_cache: bool = False
+    no_history: bool = False
     engine: str | None = None
 
     def overrides(self) -> list[tuple[str, str]]:
@@ -48,8 +49,9 @@ class Answering:
             "engine": self.engine,
         }
         pairs = [*self.option, *((f"defaults.{key}", str(value)) for key, value in named.items() if value)]
-        if self.no_cache:
-            pairs.append(("cache.enabled", "false"))
+        for table, off in (("cache", self.no_cache), ("history", self.no_history)):
+            if off:
+                pairs.append((f"{table}.enabled", "false"))
         return pairs
 
 
@@ -304,6 +306,12 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--title", metavar="WORDS", help="Search only passages with these words in their title."),
     )
     return add(with_filters)
+
+
+def history_option(command: F) -> F:
+    """Add the option --no-history. Use it together with `answering_options`."""
+    add = click.option("--no-history", is_flag=True, help="Do not keep the answers in the history.")
+    return add(command)
 
 
 def passages_in(path: Path) -> tuple[Passage, ...]:

@@ -22,7 +22,7 @@ from .http import read_body, retry_after
 from .labels import Labels, in_either_form
 from .prompts import Prompts, arrange, fenced, load_prompts
 from .quantity import Quantity, quantities, same_value, with_digits, with_normal_quantities
-from .quotes import cite_quote, closest_quotes, closest_units, quote_windows
+from .quotes import cite_quote, closest_quotes, closest_texts, quote_windows
 from .refusals import FILTERED, Refusal, connection_error, httpx_errors, json_object
 from .replies import (
     UNKNOWN,
@@ -92,7 +92,7 @@ __all__ = [
     "cite_quote",
     "cite_reading",
     "closest_quotes",
-    "closest_units",
+    "closest_texts",
     "connection_error",
     "contains_answer",
     "contains_words",

@@ -62,9 +62,10 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
     return [quote(number) for number in chosen]
 
 
-def closest_units(question: str, passages: Sequence[Passage], most: int) -> list[Quote]:
+def closest_texts(question: str, passages: Sequence[Passage], most: int, whole: int) -> list[tuple[Quote, str]]:
     """Return the `most` statements of all passages that share the rarest words with the question or claim, best first.
 
+    Then come the first `whole` passages, each as a whole, with the closest of these statements in it as its quote.
     Among equals, those of earlier passages come first. Passages with equal texts count once.
     """
     first = {passage.text: number for number, passage in reversed([*enumerate(passages)])}
@@ -74,7 +75,10 @@ def closest_units(question: str, passages: Sequence[Passage], most: int) -> list
     weights = {word: math.log(1 + len(found) / counts[word]) for word in set(content_terms(question)) if counts[word]}
     shared = [sum(weights[word] for word in weights.keys() & sentence) for sentence in found]
     ranked = sorted(range(len(places)), key=lambda n: (-shared[n], places[n]))
-    return [Quote(*places[n]) for n in ranked[:most]]
+    units = [Quote(*places[n]) for n in ranked[:most]]
+    closest = {unit.passage: unit for unit in reversed(units)}
+    single = [(unit, passages[unit.passage].text[unit.start : unit.end]) for unit in units]
+    return single + [(closest[n], passages[n].text) for n in range(min(whole, len(passages))) if n in closest]
 
 
 def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:

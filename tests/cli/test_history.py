@@ -75,8 +75,9 @@ def test_an_answer_is_kept_as_rqa_ask_prints_it(ask: Rqa, rqa: Rqa) -> None:
     assert (own["id"], own["command"]) == (1, "ask")
 
 
-def test_the_history_can_be_turned_off_for_one_answer(ask: Rqa, file: Path) -> None:
-    assert ask(QUESTION, "-O", "history.enabled=false").out.startswith(PASSAGE)
+@pytest.mark.parametrize("options", [["--no-history"], ["-O", "history.enabled=false"]])
+def test_the_history_can_be_turned_off_for_one_answer(ask: Rqa, file: Path, options: list[str]) -> None:
+    assert ask(QUESTION, *options).out.startswith(PASSAGE)
     assert not file.exists()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robust_qa import MissingError
-from robust_qa.cli import Answering, answering_options
+from robust_qa.cli import Answering, answering_options, history_option
 from robust_qa.kit import install_hint
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("chat", epilog="Example: rqa chat --docs notes/")
 @answering_options()
+@history_option
 @click.pass_obj
 def chat(run: Run, /, **answering: Any) -> None:
     """Ask questions in a conversation, in the terminal.

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robust_qa import Citation, InputError, Judgment, MissingError, Passage, Toolbox
-from robust_qa.kit import cite, closest_units, near_copies, sentences, source_of
+from robust_qa.kit import cite, closest_texts, near_copies, sentences, source_of
 
 from .asking import check_by_model
 from .verdicts import Checked
@@ -62,10 +62,7 @@ class _Judged:
 
 async def _checked(claim: str, passages: Sequence[Passage], toolbox: Toolbox) -> Checked:
     """Return the verdict of all sources of `passages` about `claim`."""
-    units = closest_units(claim, passages, _UNITS)
-    first = {unit.passage: unit for unit in reversed(units)}
-    texts = [(unit, passages[unit.passage].text[unit.start : unit.end]) for unit in units]
-    texts += [(first[n], passages[n].text) for n in range(min(_WHOLE, len(passages))) if n in first]
+    texts = closest_texts(claim, passages, _UNITS, _WHOLE)
     judgments = await toolbox.judge(claim, [text for _, text in texts])
     judged = [_Judged(passages[unit.passage], unit.start, one) for (unit, _), one in zip(texts, judgments, strict=True)]
     surest: dict[str, _Judged] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robust_qa import MissingError
-from robust_qa.cli import Answering, FiniteFloat, answering_options
+from robust_qa.cli import Answering, FiniteFloat, answering_options, history_option
 from robust_qa.cli.http_server import Address, address_options
 from robust_qa.kit import install_hint
 
@@ -41,6 +41,7 @@ _LONGEST_REQUEST = 4 << 20  # bytes
     help="Time limit of a request.",
 )
 @answering_options(several=True)
+@history_option
 @click.pass_obj
 def serve(
     run: Run,

@@ -27,6 +27,7 @@ K = TypeVar("K")
 Item = TypeVar("Item")
 
 PACKAGED = Path(__file__).parent / "model"
+JUDGE = Path(__file__).parent / "judge"
 CHECKSUMS = "checksums.json"
 BATCH = 256  # tokens in a batch, including padding; larger batches leave the CPU cache
 _TINY = 1e-9  # avoids division by 0
@@ -255,6 +256,11 @@ class _Recent(Generic[K, T]):
                 del self._results[next(iter(self._results))]
         known |= found
         return [known[key] for key in keys]
+
+
+def judge_identity() -> str:
+    """Return the identity of the packaged judge, without loading it."""
+    return str(json.loads((JUDGE / "judge.json").read_bytes())["identity"])
 
 
 def file_digest(path: Path) -> str:

@@ -10,20 +10,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from robust_qa import PROBABLE, Judgment, Passage, Quote, Reading
-from robust_qa.kit import closest_units
+from robust_qa.kit import closest_texts
 
-from .engine import Encoder
+from .engine import JUDGE, Encoder
 
 if TYPE_CHECKING:
     from .engine import Floats
 
-FOLDER = Path(__file__).parent / "judge"
 _UNITS = 16  # of a question's passages that are judged
 _WHOLE = 4  # passages judged as a whole
 
@@ -37,7 +35,7 @@ class Settings(msgspec.Struct, frozen=True):
     # of a question: the answer's probability is the logistic function of these times 1, the log-odds of the better one
     # of yes and no, and the log-odds between the two
     answer: tuple[float, float, float]
-    identity: str = ""
+    identity: str = ""  # of the weights and these settings
 
 
 class Judge(Encoder):
@@ -67,7 +65,7 @@ class Judge(Encoder):
 @lru_cache(maxsize=1)
 def packaged(threads: int) -> Judge:
     """Return the packaged judge, which readers and evaluators share."""
-    return Judge(FOLDER, threads)
+    return Judge(JUDGE, threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +82,11 @@ def read_many(judge: Judge, requests: Sequence[tuple[str, Sequence[Passage]]], t
 
     If neither has a probability of `threshold`, the likelier one is the rival of an abstention if it is probable.
     """
-    texts = [_texts(*request) for request in requests]
+    texts = [closest_texts(*request, _UNITS, _WHOLE) for request in requests]
     pairs = [(question, text) for (question, _), own in zip(requests, texts, strict=True) for _, text in own]
     judgments = iter(judge.judge(pairs))
     said = [[_Verdict(unit, *map(_log_odds, next(judgments))) for unit, _ in own] for own in texts]
     return [_reading(own, judge.settings.answer, threshold) for own in said]
-
-
-def _texts(question: str, passages: Sequence[Passage]) -> list[tuple[Quote, str]]:
-    """Return the closest sentences, and the first passages as a whole with the closest sentence in each."""
-    units = closest_units(question, passages, _UNITS)
-    first = {unit.passage: unit for unit in reversed(units)}
-    single = [(unit, passages[unit.passage].text[unit.start : unit.end]) for unit in units]
-    return single + [(first[n], passages[n].text) for n in range(min(_WHOLE, len(passages))) if n in first]
 
 
 def _reading(said: Sequence[_Verdict], weights: tuple[float, float, float], threshold: float) -> Reading:

@@ -81,8 +81,12 @@ class EmbeddedReader:
         self.threshold = settings.threshold if options.threshold is None else options.threshold
 
     def fingerprint(self) -> str:
-        """Return the identity of the model."""
-        return self._engine.identity
+        """Return the identity of the model, and of the judge if it answers yes or no."""
+        if not self._english:
+            return self._engine.identity
+        from .engine import judge_identity
+
+        return f"{self._engine.identity} {judge_identity()}"
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         """Return the answer to one question; see `read_many`."""
