@@ -1,8 +1,7 @@
 """Train the packaged judge: PYTHONPATH=models python -m judge.train ROWS FOLDER [--base BASE] ...
 
 An encoder reads "[CLS] claim [SEP] title : premise [SEP]". A linear head over [CLS] gives the logits of supported,
-contradicted and neither. `--teacher` is a trained judge whose probabilities are learnt beside the labels (Hinton et al.
-2015, "Distilling the Knowledge in a Neural Network").
+contradicted and neither.
 Weights are written as int8 with a scale for each row, which is how CTranslate2 stores them.
 """
 
@@ -26,7 +25,6 @@ from transformers import AutoConfig, AutoModel
 
 LABELS = ("supported", "contradicted", "neither")
 LENGTH, CLAIM = 192, 64  # tokens of a window, and of its claim at most
-SPECIAL = {"[CLS]": "<s>", "[SEP]": "</s>", "[PAD]": "<pad>", "[UNK]": "[UNK]", "[MASK]": "<mask>"}
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 BRAIN = DEVICE == "cuda" or torch.backends.mkldnn.is_available()  # matrices of Intel processors since 2023 run bfloat16
 
@@ -34,47 +32,23 @@ BRAIN = DEVICE == "cuda" or torch.backends.mkldnn.is_available()  # matrices of 
 class Judge(nn.Module):
     """An encoder with a head of three logits."""
 
-    translation: torch.Tensor | None
-
-    def __init__(self, base: Path, tokenizer: Tokenizer) -> None:
+    def __init__(self, base: Path) -> None:
         super().__init__()
         config = AutoConfig.from_pretrained(base)
-        config.hidden_dropout_prob = config.attention_probs_dropout_prob = (
-            0.0  # one pass does not overfit, and dropout takes time
-        )
-        self.encoder = AutoModel.from_config(
-            config, **({"add_pooling_layer": False} if config.model_type in ("bert", "mpnet") else {})
-        )
-        self.bert = config.model_type == "bert"
+        config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0  # one pass does not overfit
+        trained = base / "weights.npz"  # of an earlier step; else an encoder saved by transformers
+        if trained.exists():
+            self.encoder = AutoModel.from_config(config, add_pooling_layer=False)
+        else:
+            self.encoder = AutoModel.from_pretrained(base, config=config, add_pooling_layer=False)
         self.head = nn.Linear(config.hidden_size, 3)
         nn.init.normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
-        state = unpacked(base / "weights.npz")
-        missing, unknown = self.load_state_dict(state, strict=False)
-        print(
-            base,
-            "not in the file:",
-            [each for each in missing if "head" not in each and "position_ids" not in each],
-            "not used:",
-            unknown,
-            flush=True,
-        )
-        table = None
-        if not self.bert:
-            ids = {token: n for n, token in enumerate((base / "vocab.txt").read_text(encoding="utf-8").split("\n"))}
-            table = torch.tensor(
-                [
-                    ids.get(SPECIAL.get(token, token), ids["[UNK]"])
-                    for token, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: int(item[1]))
-                ]
-            )
-        self.register_buffer("translation", table, persistent=False)
+        if trained.exists():
+            self.load_state_dict(unpacked(trained), strict=False)
 
     def forward(self, ids: torch.Tensor, types: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        if self.translation is not None:
-            ids = torch.where(mask.bool(), self.translation[ids], 1)
-        extra = {"token_type_ids": types} if self.bert else {}
-        hidden = self.encoder(input_ids=ids, attention_mask=mask, **extra).last_hidden_state
+        hidden = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
         return self.head(hidden[:, 0])
 
 
@@ -169,8 +143,6 @@ def train(
     epochs: float,
     rate: float,
     tokens: int,
-    soft: np.ndarray | None = None,
-    seconds: float = 1e9,
     seed: int = 13,
     saved: Path | None = None,
     most: int = 0,
@@ -202,11 +174,6 @@ def train(
         step = state["step"]
         print("going on at step", step, flush=True)
     while step < steps:
-        if (
-            step == 60 and (need := (time.monotonic() - started) / 60 * steps) > seconds
-        ):  # fewer steps, so that the rate ends at 0
-            steps = max(100, int(steps * seconds / need))
-            print("cut to", steps, "steps", flush=True)
         group = groups[step]
         part = min(1.0, (step + 1) / (0.06 * steps)) * max(0.0, 1 - step / steps)
         for each in optimizer.param_groups:
@@ -216,17 +183,6 @@ def train(
             out = model(*tensors(coded, group))
         out = out.float()
         loss = functional.cross_entropy(out, target, label_smoothing=0.05)
-        if soft is not None:
-            taught = torch.from_numpy(soft[group]).to(DEVICE)
-            heat = 2.0
-            kl = (
-                functional.kl_div(
-                    functional.log_softmax(out / heat, 1), functional.softmax(taught / heat, 1), reduction="batchmean"
-                )
-                * heat
-                * heat
-            )
-            loss = 0.4 * loss + 0.6 * kl
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -259,12 +215,9 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True)
-    parser.add_argument("--teacher", type=Path, help="logits of a teacher over the rows, .npy")
-    parser.add_argument("--soft", action="store_true", help="write logits.npy, for a student")
     parser.add_argument("--epochs", type=float, default=3)
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--tokens", type=int, default=16384, help="in a batch, with padding")
-    parser.add_argument("--seconds", type=float, default=1e9, help="of training at most")
     parser.add_argument("--steps", type=int, default=0, help="at most")
     parser.add_argument("--most", type=int, default=0, help="rows, to try")
     options = parser.parse_args()
@@ -287,8 +240,7 @@ def main() -> None:
     held = [n for n, row in enumerate(rows) if row["held"]]
     options.out.mkdir(parents=True, exist_ok=True)
     labels = np.array([LABELS.index(rows[n]["label"]) for n in kept])
-    soft = np.load(options.teacher)[kept].astype(np.float32) if options.teacher else None
-    model = Judge(options.base, tokenizer).to(DEVICE)
+    model = Judge(options.base).to(DEVICE)
     train(
         model,
         [coded[n] for n in kept],
@@ -296,8 +248,6 @@ def main() -> None:
         epochs=options.epochs,
         rate=options.rate,
         tokens=options.tokens,
-        soft=soft,
-        seconds=options.seconds,
         saved=options.out / "training.pt",
         most=options.steps,
     )
@@ -308,8 +258,6 @@ def main() -> None:
     kinds = [{**rows[n], "set": rows[n]["kind"].replace(", asked", "?") or rows[n]["set"]} for n in held]
     report("kind", kinds, scores)
     np.savez_compressed(options.out / "held.npz", scores=scores.astype(np.float16), places=np.array(held))
-    if options.soft:
-        np.save(options.out / "logits.npy", logits(model, coded).astype(np.float16))
 
 
 if __name__ == "__main__":
