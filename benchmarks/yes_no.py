@@ -4,8 +4,8 @@
 
 A folder has corpus/ and questions.jsonl: its questions of kind yes-no are asked over its index with the retriever bm25,
 and so are those without an answer that want yes or no. A file has rows with text, question and label (yes, no,
-neither); each is asked over its text alone. Printed: how many got an answer, in whole sentences or as yes or no, and how
-many of these are right.
+neither); each is asked over its text alone. Printed: how many got an answer, in whole sentences or as yes or no,
+and how many of these are right.
 """
 
 from __future__ import annotations
