@@ -31,7 +31,7 @@ class TestSearch:
 
     def test_it_finds_the_retriever_that_is_right(self, rqa: Any, tmp_path: Path) -> None:
         """Only the passage that given-even has alone is right. The others mislead the lexical reader."""
-        texts = ["Who wrote Emma {n}? Brontë {n}.", "Emma {n} is by Austen.", "Who wrote Emma {n}? Dickens {n}.", "No."]
+        texts = ["Brontë {n} wrote Emma {n}.", "Emma {n} is by Austen.", "Dickens {n} wrote Emma {n}.", "No."]
         rows = [
             {"question": f"Who wrote Emma {n}?", "answers": ["Austen"], "passages": [t.format(n=n) for t in texts]}
             for n in range(10)
