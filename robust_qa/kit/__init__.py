@@ -16,6 +16,7 @@ from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
 from .claims import Claim, may_agree, same_name, says_same, sentence_around, sentence_at, source_of
 from .dates import iso_date
+from .editions import Edition, edition_of, replaced, versions_in
 from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, ask_each, list_of, numbers_of, object_of
 from .fusion import fused
 from .http import read_body, retry_after
@@ -73,6 +74,7 @@ __all__ = [
     "TEXT",
     "UNKNOWN",
     "Claim",
+    "Edition",
     "Filled",
     "Form",
     "Labels",
@@ -100,6 +102,7 @@ __all__ = [
     "cores",
     "data_dir",
     "declines",
+    "edition_of",
     "even_batches",
     "fenced",
     "final_answer",
@@ -137,6 +140,7 @@ __all__ = [
     "quantities",
     "quote_windows",
     "read_body",
+    "replaced",
     "retry_after",
     "same_name",
     "same_value",
@@ -150,6 +154,7 @@ __all__ = [
     "statements",
     "superscript",
     "term_spans",
+    "versions_in",
     "visible",
     "warn",
     "whole_characters",

@@ -1,23 +1,35 @@
-"""Sources, and what they say."""
+"""Sources, what they say, and about which scope they say it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from robust_qa import Citation, Passage, Reading
+from robust_qa import PROBABLE, Citation, Passage, Reading
 from robust_qa.kit import (
     Claim,
     answer_key,
     cite_reading,
+    content_terms,
     near_copies,
     same_name,
     says_same,
     sentence_around,
     source_of,
     with_digits,
+    words,
 )
+
+_SLOT = re.compile(
+    r"\b(for|in|on|at|during|with|without|under|over|between|by|from)\s+(?:(?:the|a|an|all|our|your|every|each)\s+)?"
+    r"(?=([^.,;:!?()\n]+))",
+    re.IGNORECASE,
+)
+_LONGEST = 3  # words of a scope
+
+Scopes = dict[str, set[str]]  # by preposition, or by the first word of the title
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +104,40 @@ def sources_of(passages: Sequence[Passage], trust: Callable[[Passage], float]) -
 def statement(source: Source, reading: Reading) -> Statement:
     """Return what `source` says: an unsure reader gives its likeliest answer as the first rival."""
     return Statement(source, reading.rivals[0] if reading.text is None and reading.rivals else reading)
+
+
+def about(question: str, statements: Iterable[Statement]) -> list[Statement]:
+    """Return the statements without those of another scope than that of the question, if a probable one has it."""
+    said = list(statements)
+    asked = set(words(question)) | set(content_terms(question))
+    scopes = {id(each): _scopes(each) for each in said}
+    right = [each for each in said if each.confidence >= PROBABLE]
+    return [
+        each
+        for each in said
+        if not any(
+            _is_other(scopes[id(each)], scopes[id(one)], asked) and one.claim.contradicts(each.claim) for one in right
+        )
+    ]
+
+
+def _is_other(scopes: Scopes, asked_for: Scopes, asked: set[str]) -> bool:
+    """Return whether the question names what only `asked_for` has in a place where both have something."""
+    for place in scopes.keys() & asked_for.keys():
+        own, right = scopes[place] - asked_for[place], asked_for[place] - scopes[place]
+        if own and right & asked and not own & asked:
+            return True
+    return False
+
+
+def _scopes(statement: Statement) -> Scopes:
+    """Return the words after each preposition of the sentence, and those of titles by the words that titles share."""
+    found: Scopes = {}
+    for match in _SLOT.finditer(f"{statement.rest} {statement.reading.text}"):
+        scope = content_terms(" ".join(match[2].split()[:_LONGEST]))
+        found.setdefault(match[1].lower(), set()).update(scope)
+    title = statement.source.passages[0].title.partition(" > ")[0]
+    first, *others = words(title) or [""]
+    if others:
+        found[f"title {first}"] = set(others)
+    return found
