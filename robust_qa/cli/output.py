@@ -133,7 +133,7 @@ def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, quotes: 
     out = console()
     if answer.text is None and (guess := answer.probable):
         out.print(Text(f"Probably: {single_line(guess.text)} ({guess.confidence:.0%})", style=_UNSURE))
-        if answer.conflicts:
+        if not answer.reason.startswith("Not sure"):
             out.print(Text(printable(answer.reason)))
     elif answer.text is None:
         out.print(Text(printable(answer.reason) or "Not sure."))

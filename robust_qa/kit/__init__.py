@@ -16,7 +16,7 @@ from .batches import even_batches
 from .citations import cite, cite_reading, contains_words
 from .claims import Claim, may_agree, same_name, says_same, sentence_around, sentence_at, source_of
 from .dates import iso_date
-from .editions import Edition, edition_of, replaced, versions_in
+from .editions import Edition, edition_of, versions_in
 from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, ask_each, list_of, numbers_of, object_of
 from .fusion import fused
 from .http import read_body, retry_after
@@ -140,7 +140,6 @@ __all__ = [
     "quantities",
     "quote_windows",
     "read_body",
-    "replaced",
     "retry_after",
     "same_name",
     "same_value",

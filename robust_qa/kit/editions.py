@@ -61,10 +61,13 @@ class Edition:
         """A key that sorts the editions of a document, the oldest first."""
         return not self.past, self.version, self.date
 
-    def is_replaced_by(self, other: Edition) -> bool:
-        """Return whether it is the edition of that date or version."""
-        same = other.version and self.version == other.version
-        return bool(same or (other.date and self.date.startswith(other.date)))
+    def is_replaced_in(self, text: str) -> bool:
+        """Return whether `text` says that it replaces this edition, as in "replaces the rules of 2019"."""
+        match = _REPLACES.search(text)
+        if match is None or not {term for name in self.names for term in name[1:]} & {*content_terms(match[1])}:
+            return False
+        date = date_in(match[1])
+        return (bool(date) and self.date.startswith(date)) or self.version in versions_in(match[1])
 
     def is_older(self, other: Edition) -> bool:
         """Return whether `other` is an edition of the same document that says that it is newer, or in force."""
@@ -121,12 +124,6 @@ def stated(text: str) -> tuple[str, str]:
     version, draft = _VERSION_LINE.search(head), _DRAFT_LINE.search(head)
     words = [f"version {version[1] or version[2]}"] if version else []
     return date, ", ".join([*words, draft[1].lower()] if draft else words)
-
-
-def replaced(text: str) -> Edition:
-    """Return the date or version of what a text says that it replaces: "replaces the rules of 2019"."""
-    match = _REPLACES.search(text)
-    return Edition(date=date_in(match[1]), version=next(iter(versions_in(match[1])), ())) if match else Edition()
 
 
 def versions_in(text: str) -> list[tuple[int, ...]]:

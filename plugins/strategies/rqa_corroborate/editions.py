@@ -8,7 +8,7 @@ from os.path import commonprefix
 from pathlib import PurePath
 
 from robust_qa import PROBABLE
-from robust_qa.kit import edition_of, quantities, replaced, versions_in
+from robust_qa.kit import edition_of, quantities, versions_in
 
 from .sources import Source, Statement
 
@@ -48,9 +48,9 @@ class Editions:
         self._past = _PAST.search(question) is not None
         self._named = words or ".".join(map(str, self._version))
         self._question = question
-        replaced = [(one, other) for one in sources for other in sources if self._replaces(one, other)]
-        self._newer = {id(newer) for newer, _ in replaced}
-        self.others = [older for _, older in replaced]
+        pairs = [(one, other) for one in sources for other in sources if self._replaces(one, other)]
+        self._newer = {id(newer) for newer, _ in pairs}
+        self.others = [older for _, older in pairs]
 
     def question(self, source: Source) -> str:
         """Return the question for a source, without the date or version that it names if the source is of that edition.
@@ -102,7 +102,7 @@ class Editions:
         one, other = self._of[id(newer)], self._of[id(older)]
         if not one.names or not other.names:
             return False
-        is_older = other.is_older(one) or other.is_replaced_by(replaced(newer.text))
+        is_older = other.is_older(one) or other.is_replaced_in(newer.text)
         if self._version and one.names & other.names:
             matches = [each.version[: len(self._version)] == self._version for each in (one, other)]
             return matches[0] and (is_older or not matches[1])
