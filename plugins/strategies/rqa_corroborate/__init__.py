@@ -38,8 +38,8 @@ class Corroborate:
         """Read each source, weigh the sides, ask those again that said something else, and weigh once more."""
         from .editions import Editions
         from .result import abstention, answer_of, sentence_of
-        from .sources import about, sources_of
-        from .weighing import weigh
+        from .sources import sources_of
+        from .weighing import about, weigh
 
         passages = await toolbox.retrieve(question)
         if not passages:
@@ -48,7 +48,7 @@ class Corroborate:
         editions = Editions(question, sources)
         said = await self._ask(editions.question, sources, toolbox)
         kept, history = editions.split(said)
-        sides = weigh(about(question, kept))
+        sides = about(question, weigh(kept))
         if sides and sides[0].confidence >= PROBABLE:
             old = [each.source for each in history]
             others = [each for each in sources if each not in sides[0].sources and each not in old]
@@ -56,7 +56,7 @@ class Corroborate:
             again = others[: self.options.ask_again]
             said += await self._ask(lambda source: f"{editions.question(source)} {rest}", again, toolbox)
             kept, history = editions.split(said)
-            sides = weigh(about(question, kept))
+            sides = about(question, weigh(kept))
         told = editions.told(sides[0].best, history) if sides else ""
         if sides and sides[0].confidence >= toolbox.threshold:
             return answer_of(sides, toolbox.threshold, told)

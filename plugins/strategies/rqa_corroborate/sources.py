@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from robust_qa import PROBABLE, Citation, Passage, Reading
+from robust_qa import Citation, Passage, Reading
 from robust_qa.kit import (
     Claim,
     answer_key,
@@ -106,22 +106,7 @@ def statement(source: Source, reading: Reading) -> Statement:
     return Statement(source, reading.rivals[0] if reading.text is None and reading.rivals else reading)
 
 
-def about(question: str, statements: Iterable[Statement]) -> list[Statement]:
-    """Return the statements without those of another scope than that of the question, if a probable one has it."""
-    said = list(statements)
-    asked = set(words(question)) | set(content_terms(question))
-    scopes = {id(each): _scopes(each) for each in said}
-    right = [each for each in said if each.confidence >= PROBABLE]
-    return [
-        each
-        for each in said
-        if not any(
-            _is_other(scopes[id(each)], scopes[id(one)], asked) and one.claim.contradicts(each.claim) for one in right
-        )
-    ]
-
-
-def _is_other(scopes: Scopes, asked_for: Scopes, asked: set[str]) -> bool:
+def is_other(scopes: Scopes, asked_for: Scopes, asked: set[str]) -> bool:
     """Return whether the question names what only `asked_for` has in a place where both have something."""
     for place in scopes.keys() & asked_for.keys():
         own, right = scopes[place] - asked_for[place], asked_for[place] - scopes[place]
@@ -130,7 +115,7 @@ def _is_other(scopes: Scopes, asked_for: Scopes, asked: set[str]) -> bool:
     return False
 
 
-def _scopes(statement: Statement) -> Scopes:
+def scopes_of(statement: Statement) -> Scopes:
     """Return the words after each preposition of the sentence, and those of titles by the words that titles share."""
     found: Scopes = {}
     for match in _SLOT.finditer(f"{statement.rest} {statement.reading.text}"):

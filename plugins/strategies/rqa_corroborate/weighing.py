@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from robust_qa import PROBABLE
-from robust_qa.kit import may_agree
+from robust_qa.kit import content_terms, may_agree, words
 
-from .sources import Source, Statement
+from .sources import Source, Statement, is_other, scopes_of
 
 _CONTRADICTS = 0.1  # least confidence of a source that is heard because its sentence says another thing of the same
 _MENTION = 0.5  # least voice of a source whose likeliest answer is that of others, though it does not tell it clearly
@@ -58,6 +58,28 @@ def weigh(statements: Iterable[Statement]) -> list[Side]:
         against = sum(voices) - own
         sides.append(Side(tuple(group), (1 - wrong) * (own / (own + against) if against else 1.0)))
     return sorted(sides, key=lambda side: -side.confidence)
+
+
+def about(question: str, sides: Sequence[Side]) -> list[Side]:
+    """Return the sides without those about another scope than that of the question, if one as large is about it."""
+    asked = {*words(question), *content_terms(question)}
+
+    def is_apart(side: Side, right: Side) -> bool:
+        own, others = ([scopes_of(each) for each in one.statements] for one in (side, right))
+        return all(is_other(scopes, right, asked) for scopes in own for right in others)
+
+    kept = [
+        side
+        for side in sides
+        if not any(
+            right.best.confidence >= PROBABLE
+            and len(right.statements) >= len(side.statements)
+            and right.best.claim.contradicts(side.best.claim)
+            and is_apart(side, right)
+            for right in sides
+        )
+    ]
+    return weigh(each for side in kept for each in side.statements) if len(kept) < len(sides) else kept
 
 
 def rivals(sides: Sequence[Side], sure: float) -> list[Side]:
