@@ -14,7 +14,7 @@ import msgspec
 
 from ..errors import ConfigError, InputError
 from ..file_formats import foreign_formats
-from ..kit.editions import date_in, edition_of, stated
+from ..kit.editions import date_in, edition_of, stated, versions_in
 from ..types import Stale
 from ..version import __version__
 from .blocks import Unreadable
@@ -189,7 +189,9 @@ class FileReader:
 
 def _with_edition(document: Document, path: Path) -> Document:
     """Return a document with the date that it states, and with the version or standing of its text in its title."""
-    date, words = stated("\n\n".join(block.text for block in document.blocks[:_HEAD]))
+    releases = sum(block.kind == "heading" and bool(versions_in(block.text)) for block in document.blocks)
+    left_out = ("heading", "code") if releases > 1 else ("code",)  # a list of releases is of none of them
+    date, words = stated("\n\n".join(each.text for each in document.blocks[:_HEAD] if each.kind not in left_out))
     own = edition_of(document.title, path.name)
     title = f"{document.title}, {words}" if words and not own.version and not own.past else document.title
     titled = date_in(document.title)

@@ -122,7 +122,7 @@ def stated(text: str) -> tuple[str, str]:
         if each.kind == "date" and not date and re.match(r"\d{4}-", each.value) and (alone or _FROM.search(line)):
             date = iso_date(each.value)
     version, draft = _VERSION_LINE.search(head), _DRAFT_LINE.search(head)
-    words = [f"version {version[1] or version[2]}"] if version else []
+    words = [f"version {version[1]}"] if version else []
     return date, ", ".join([*words, draft[1].lower()] if draft else words)
 
 

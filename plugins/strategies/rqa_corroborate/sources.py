@@ -110,7 +110,8 @@ def is_other(scopes: Scopes, asked_for: Scopes, asked: set[str]) -> bool:
     """Return whether the question names what only `asked_for` has in a place where both have something."""
     for place in scopes.keys() & asked_for.keys():
         own, right = scopes[place] - asked_for[place], asked_for[place] - scopes[place]
-        if own and right & asked and not own & asked:
+        named = right <= asked if place.startswith("title") else right & asked
+        if own and right and named and not own & asked:
             return True
     return False
 
