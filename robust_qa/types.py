@@ -315,6 +315,8 @@ class Answer:
         lines = [f"**{_escaped(self.text)}**{sure}" if self.text is not None else _escaped(self.reason or "Not sure.")]
         if self.probable:
             lines = [f"Probably: {_escaped(self.probable.text)} ({self.probable.confidence:.0%})"]
+        elif self.text is not None and self.reason:
+            lines.append(_escaped(self.reason))
         if self.conflicts:
             lines.append("The sources disagree:")
             lines += [

@@ -29,8 +29,6 @@ _SLOT = re.compile(
 )
 _LONGEST = 3  # words of a scope
 
-Scopes = dict[str, set[str]]  # by preposition, or by the first word of the title
-
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -79,6 +77,25 @@ class Statement:
         texts = self.reading.text or "", other.reading.text or ""
         return says_same(self.key, other.key) or self.claim.agrees(other.claim) or same_name(*texts)
 
+    @cached_property
+    def scopes(self) -> dict[str, set[str]]:
+        """The words after each preposition of the sentence, and those of the title after its first one."""
+        found: dict[str, set[str]] = {}
+        for match in _SLOT.finditer(f"{self.rest} {self.reading.text}"):
+            scope = content_terms(" ".join(match[2].split()[:_LONGEST]))
+            found.setdefault(match[1].lower(), set()).update(scope)
+        first, *others = words(self.source.passages[0].title.partition(" > ")[0]) or [""]
+        return found | {f"title {first}": set(others)}
+
+    def is_apart(self, other: Statement, asked: set[str]) -> bool:
+        """Return whether the words `asked` name the scope of `other`, where this statement has one, too."""
+        for place in self.scopes.keys() & other.scopes.keys():
+            own, right = self.scopes[place] - other.scopes[place], other.scopes[place] - self.scopes[place]
+            named = right <= asked if place.startswith("title") else right & asked
+            if own and right and named and not own & asked:
+                return True
+        return False
+
     @property
     def rest(self) -> str:
         """The sentence of the answer without the answer: what it is about."""
@@ -104,26 +121,3 @@ def sources_of(passages: Sequence[Passage], trust: Callable[[Passage], float]) -
 def statement(source: Source, reading: Reading) -> Statement:
     """Return what `source` says: an unsure reader gives its likeliest answer as the first rival."""
     return Statement(source, reading.rivals[0] if reading.text is None and reading.rivals else reading)
-
-
-def is_other(scopes: Scopes, asked_for: Scopes, asked: set[str]) -> bool:
-    """Return whether the question names what only `asked_for` has in a place where both have something."""
-    for place in scopes.keys() & asked_for.keys():
-        own, right = scopes[place] - asked_for[place], asked_for[place] - scopes[place]
-        named = right <= asked if place.startswith("title") else right & asked
-        if own and right and named and not own & asked:
-            return True
-    return False
-
-
-def scopes_of(statement: Statement) -> Scopes:
-    """Return the words after each preposition of the sentence, and those of titles by the words that titles share."""
-    found: Scopes = {}
-    for match in _SLOT.finditer(f"{statement.rest} {statement.reading.text}"):
-        scope = content_terms(" ".join(match[2].split()[:_LONGEST]))
-        found.setdefault(match[1].lower(), set()).update(scope)
-    title = statement.source.passages[0].title.partition(" > ")[0]
-    first, *others = words(title) or [""]
-    if others:
-        found[f"title {first}"] = set(others)
-    return found

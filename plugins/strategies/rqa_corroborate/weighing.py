@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from robust_qa import PROBABLE
 from robust_qa.kit import content_terms, may_agree, words
 
-from .sources import Source, Statement, is_other, scopes_of
+from .sources import Source, Statement
 
 _CONTRADICTS = 0.1  # least confidence of a source that is heard because its sentence says another thing of the same
 _MENTION = 0.5  # least voice of a source whose likeliest answer is that of others, though it does not tell it clearly
@@ -65,20 +65,14 @@ def about(question: str, sides: Sequence[Side]) -> list[Side]:
     asked = {*words(question), *content_terms(question)}
 
     def is_apart(side: Side, right: Side) -> bool:
-        own, others = ([scopes_of(each) for each in one.statements] for one in (side, right))
-        return all(is_other(scopes, right, asked) for scopes in own for right in others)
-
-    kept = [
-        side
-        for side in sides
-        if not any(
+        return (
             right.best.confidence >= PROBABLE
             and len(right.statements) >= len(side.statements)
             and right.best.claim.contradicts(side.best.claim)
-            and is_apart(side, right)
-            for right in sides
+            and all(one.is_apart(other, asked) for one in side.statements for other in right.statements)
         )
-    ]
+
+    kept = [side for side in sides if not any(is_apart(side, right) for right in sides)]
     return weigh(each for side in kept for each in side.statements) if len(kept) < len(sides) else kept
 
 
