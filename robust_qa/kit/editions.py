@@ -87,7 +87,7 @@ def _padded(version: tuple[int, ...], other: Edition) -> tuple[int, ...]:
 def edition_of(title: str, path: str = "", date: str = "") -> Edition:
     """Return the edition of a document. `date` is the one that it states, `path` relative or a URL.
 
-    Pages of the web have no editions, because a page may bear the title of another.
+    Only files have others: a page of the web may bear the title of another, and two films may share a name.
     """
     if "://" in path:
         return Edition(date=date)
@@ -100,7 +100,7 @@ def edition_of(title: str, path: str = "", date: str = "") -> Edition:
         if versions_in(part) and _plain(part):  # all of this folder is of that version
             names.add(("folder", *(term for each in parts[: number + 1] for term in _plain(each))))
     dated = date or date_in(title) or next(filter(None, map(date_in, reversed(parts))), "")
-    return Edition(frozenset(name for name in names if len(name) > 1), dated, version, past)
+    return Edition(frozenset(name for name in names if path and len(name) > 1), dated, version, past)
 
 
 def date_in(name: str) -> str:
