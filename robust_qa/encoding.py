@@ -28,6 +28,10 @@ def as_json(answer: Answer) -> dict[str, Any]:
     for optional in ("withstands", "best_guess"):
         if built[optional] is None:
             del built[optional]
+    if not built["checks"]:
+        del built["checks"]
+    else:
+        built["standing"] = answer.standing
     return {
         "question": built.pop("question"),
         "answer": text,

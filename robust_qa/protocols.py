@@ -333,6 +333,12 @@ class Toolbox(Protocol):
         not exist or is already answering this question.
         """
 
+    async def check(self, answer: Answer) -> Answer:
+        """Return `answer` with each of its sentences checked against the passages that were retrieved.
+
+        The host does so with each answer that a language model wrote. Call it if your decision depends on it.
+        """
+
     def note(self, what: str, /, **data: Any) -> None:
         """Record a decision in the trace. Raises TypeError if `data` cannot be written as JSON."""
 

@@ -176,6 +176,8 @@ class Session:
         try:
             with collected_warnings() as warnings:
                 answer = await answer_of(name, self.components.strategy(name), toolbox, toolbox.received)
+                if toolbox.replies:  # a language model wrote it
+                    answer = await toolbox.check(answer)
             closest = answer.closest or await _closest(answer, toolbox)
             if answer.text is None and toolbox.retrieved and not (closest or cited(answer)):
                 answer = dataclasses.replace(answer, reason="No passage that was found is about the question.")

@@ -25,8 +25,8 @@ from .lines import LONGEST
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
 OWN_FIELDS = frozenset(
-    """row answer abstained confidence citations conflicts best_guess closest withstands reason usage seconds strategy
-    details trace error input""".split()
+    """row answer abstained confidence citations conflicts best_guess closest withstands standing checks reason usage
+    seconds strategy details trace error input""".split()
 )
 _OTHER_NAMES = "ctxs contexts context positive_ctxs paragraphs docs documents".split()  # of passages, in other tools
 
@@ -92,7 +92,7 @@ class Row:
             "confidence": answer.confidence,
             "citations": answer.citations,
         }
-        for name in ("conflicts", "best_guess", "closest", "withstands", "reason"):
+        for name in ("conflicts", "best_guess", "closest", "withstands", "standing", "checks", "reason"):
             if (value := getattr(answer, name)) not in ("", (), None):
                 line[name] = value
         line["usage"] = answer.usage

@@ -115,10 +115,16 @@ def print_data(data: Any) -> None:
 
 
 def print_short(answer: Answer) -> None:
-    """Print the answer alone on stdout. Exits with 6 if there is none."""
-    if answer.text is None:
+    """Print the answer alone on stdout. Exits with 6 if there is none, or if the documents do not support it."""
+    if answer.text is None or answer.unsupported:
         raise click.exceptions.Exit(Exit.NEGATIVE)
     click.echo(printable(answer.text))
+
+
+def marked_answer(answer: Answer) -> str:
+    """Return the line of an answer: with its standing, and in several sentences with the numbers of their sources."""
+    sources = _numbered(answer)
+    return printable(answer.marked(lambda cited: " " + "".join(f"[{sources[each]}]" for each in cited)))
 
 
 def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, quotes: bool = True) -> None:
@@ -138,7 +144,8 @@ def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, quotes: 
     elif answer.text is None:
         out.print(Text(printable(answer.reason) or "Not sure."))
     else:
-        text = Text(printable(answer.text)[len(shown) :], style="bold")
+        style = "bold" if answer.standing in ("", "supported", "partly supported") else _UNSURE
+        text = Text(marked_answer(answer)[len(shown) :], style=style)
         if out.is_terminal and answer.confidence is not None:  # a pipe gets the answer alone on its line
             text.append(f" ({answer.confidence:.0%})", style="not bold")
         out.print(text, soft_wrap=bool(shown))

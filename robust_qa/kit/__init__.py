@@ -13,6 +13,7 @@ from ..expressions import parse_expression
 from ..prompt import Prompt
 from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
+from .checking import check_claim, is_foreign_to, missing_from
 from .citations import cite, cite_reading, contains_words
 from .claims import Claim, may_agree, same_name, says_same, sentence_around, sentence_at, source_of
 from .dates import iso_date
@@ -88,6 +89,7 @@ __all__ = [
     "atomic_write",
     "between",
     "cache_dir",
+    "check_claim",
     "cite",
     "cite_quote",
     "cite_reading",
@@ -110,6 +112,7 @@ __all__ = [
     "in_either_form",
     "install_hint",
     "is_cut",
+    "is_foreign_to",
     "is_loopback",
     "is_row",
     "is_yes_no",
@@ -122,6 +125,7 @@ __all__ = [
     "list_of",
     "load_prompts",
     "may_agree",
+    "missing_from",
     "named_documents",
     "near_copies",
     "normalise",

@@ -17,6 +17,7 @@ from standins.openai import Fault, completion, serve, streamed
 
 RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
 ANSWER = "The engineer Ingrid Valdane built the lighthouse at Skerry Point in 1871"
+PASSAGE = "In 1871 the engineer Ingrid Valdane built the lighthouse at Skerry Point."
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")  # bold and dim
 PAUSE = 0.05  # seconds between tokens
 
@@ -31,7 +32,7 @@ class Screen:
     def __init__(self, arguments: Sequence[str], folder: Path, url: str, errors: IO[bytes] | None = None) -> None:
         self.text = ""
         self.parts: list[tuple[float, str]] = []
-        (folder / "found.json").write_text(json.dumps(["Ingrid Valdane built the lighthouse in 1871."]))
+        (folder / "found.json").write_text(json.dumps([PASSAGE]))
         configured = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": url, "RETRIES": "2", "STRUCTURED": "none"}
         environment = {f"RQA_READER__S__{key}": value for key, value in configured.items()} | {"RQA_READER": "s"}
         ours, theirs = pty.openpty()

@@ -18,7 +18,7 @@ from prompt_toolkit.shortcuts import CompleteStyle
 
 from robust_qa import Answer, Message, Question, RqaError, Usage
 from robust_qa.answering import History, condensed
-from robust_qa.cli import complain, explain, print_answer, print_sources
+from robust_qa.cli import complain, explain, marked_answer, print_answer, print_sources
 from robust_qa.cli.live import Live
 from robust_qa.kit import single_line
 
@@ -105,11 +105,11 @@ class Conversation:
             raise
         answer = dataclasses.replace(answer, usage=usage + answer.usage)
         with redirect_stdout(self._screen):
-            shown = live.end(answer.text or "")
+            shown = live.end(marked_answer(answer))
             print_answer(answer, shown=shown, cost=self._run.verbosity >= 0, quotes=answer.abstained)
         self._last = answer
-        told = answer.reason or "Not sure." if answer.text is None else answer.text
-        self._turns += [Message("user", text), Message("assistant", told)]
+        said = answer.reason or "Not sure." if answer.text is None else answer.marked(lambda _: "")
+        self._turns += [Message("user", text), Message("assistant", said)]
 
     async def _alone(self, text: str) -> tuple[str, Usage]:
         """Return the question as it can be understood without the conversation, and what it cost to write."""

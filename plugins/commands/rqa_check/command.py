@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from robust_qa import Citation, Exit, InputError, Passage, Question, RqaError
+from robust_qa import Checked, Citation, Exit, InputError, Passage, Question, RqaError
 from robust_qa.cli import ROW_FORMATS, TEXT_FORMATS, Answering, KeyValue, output_option, passages_in, suffix_of
 from robust_qa.kit import single_line, whole_characters
 
 if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
-
-    from .verdicts import Checked
 
 _MARKS = {"supported": "✓", "contradicted": "✗", "disputed": "±", "not decided": "?"}
 _AT_ONCE = 8  # answers

@@ -30,7 +30,9 @@ Tool = Callable[..., Awaitable[Any]]
 
 _KEPT = 2000  # passages that can be read as resources
 _LISTED = 500  # documents in one list
-_FIELDS = tuple("answer abstained reason confidence citations conflicts best_guess closest strategy usage".split())
+_FIELDS = tuple(
+    "answer abstained reason confidence citations conflicts best_guess closest standing checks strategy usage".split()
+)
 
 
 class Tools:
@@ -56,7 +58,8 @@ class Tools:
 
         `citations` quote the sentences that support the answer. If the documents contradict each other, `conflicts`
         has the sides. Without a sure answer, `answer` is null, `best_guess` is the likeliest one with its
-        confidence, and `closest` has the closest passages.
+        confidence, and `closest` has the closest passages. If a language model answered, `standing` says whether the
+        documents support it, and `checks` has the verdict on each sentence.
         """
         return self._told(await self._answer(question, strategy, documents))
 

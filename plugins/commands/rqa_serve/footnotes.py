@@ -68,7 +68,7 @@ def lead(answer: Answer) -> str:
     """Return the answer alone, or the probable one, or why there is none."""
     if answer.text is None and (guess := answer.probable):
         return f"Probably: {printable(guess.text)} ({guess.confidence:.0%})"
-    return printable(answer.reason or "Not sure." if answer.text is None else answer.text)
+    return printable(answer.reason or "Not sure." if answer.text is None else answer.marked(lambda _: ""))
 
 
 def without_notes(text: str) -> str:

@@ -138,7 +138,7 @@ def _answer_text(answer: Answer | RqaError) -> Text:
     if answer.text is None:
         text.append(f"no answer: {printable(answer.reason) or 'the passages do not contain one.'}")
     else:
-        text.append(printable(answer.text), style="bold")
+        text.append(printable(answer.marked(lambda _: "")), style="bold")
     for position in answer.conflicts:
         share = "" if position.confidence is None else f" {position.confidence:.0%}"
         text.append(f"\n{'●' if position.chosen else '○'} {single_line(position.text)}{share}")

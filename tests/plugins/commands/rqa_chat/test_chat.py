@@ -144,7 +144,7 @@ def test_the_answer_is_printed_while_the_model_writes(tmp_path: Path) -> None:
     words = [f"{word} " for word in f"Documents: 1\nAnswer: {ENGINEER}".split(" ")]
     with (
         serve(lambda request, number: streamed(*words, pause=0.3)) as slow,
-        chatting(tmp_path, model=slow.url) as terminal,
+        chatting(tmp_path, model=slow.url, passage=f"{ENGINEER} in 1871.") as terminal,
     ):
         terminal.type("Who built it?\r")
         terminal.until("The engineer")
