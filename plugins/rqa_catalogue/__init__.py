@@ -52,7 +52,13 @@ def _strategies(registry: Registry) -> None:
         needs={"retrieve", "generate"},
         summary="corrects its own reasoning by what it learns from the passages",
     )
-    add("cascade", "rqa_cascade:Cascade", summary="asks cheap strategies first, and dear ones if those are not sure")
+    add(
+        "cascade",
+        "rqa_cascade:Cascade",
+        rank=40,
+        needs={"retrieve", "generate"},
+        summary="answers without a language model if it is sure, else asks one and checks what it says",
+    )
     add(
         "consensus",
         "rqa_consensus:Consensus",

@@ -165,6 +165,14 @@ def test_the_check_asks_no_model(ask: Any) -> None:
     assert ask("Documents: 1\nAnswer: 1871").calls == 3  # one for each form of output
 
 
+def test_without_a_strategy_the_model_is_asked_about_what_the_documents_leave_open(ask: Any) -> None:
+    shown = ask(
+        "Documents: 1\nAnswer: Tom Harrow", "Who was the last keeper of the light?", TEXTS, "-O", "defaults.k=5"
+    )
+    assert shown.lines[:2] == ["Joan Pascoe", "Sure without the language model."]
+    assert (shown.json["strategy"], shown.calls) == ("cascade", 0)
+
+
 def test_what_the_models_memory_says_alone_is_called_that(ask: Any) -> None:
     verdict = "GROUP 1\ndocuments: 6\nanswer: orange\nconfidence: 1.0\n\n<<<ANSWER>>> orange <<</ANSWER>>>"
     memory = "<<<PASSAGE>>>I remember a ferry that was painted orange.<<</PASSAGE>>>\n"
