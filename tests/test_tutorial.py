@@ -112,8 +112,8 @@ def reply(request: dict[str, Any], number: int) -> dict[str, Any]:
         other = {"documents": [numbers["brochure"]], "answer": "1817"}
         groups = [{**one, "summary": "", "confidence": 0.9}, {**other, "summary": "", "confidence": 0.1}]
         said = {"reasoning": "", "groups": groups, "reason": "", "answer": "1871"}
-    elif "ferry" in prompt.rpartition("Question: ")[2]:
-        said = {"documents": [numbers["Marrow Harbour ferry"]], "answer": "4.20, twenty-five minutes"}
+    elif "tall" in prompt.rpartition("Question: ")[2]:
+        said = {"documents": [numbers["Skerry Point Lighthouse"]], "answer": "32 metres"}
     else:
         said = {"documents": [numbers["brochure"]], "answer": "1817"}
     text = json.dumps(said)

@@ -102,9 +102,9 @@ class Cascade:
 
 
 def together(read: Answer, asked: Answer) -> Answer:
-    """Return the model's answer, or what the reader finds likeliest if that is another one and as well supported.
+    """Return the model's answer, unless the reader has a likely one and the sources do not support the model's.
 
-    The model is no source: its voice decides only if all that it says is supported and nothing contradicts it.
+    The model is no source, so it decides a dispute only if all that it says is supported and nothing contradicts it.
     """
     likeliest = read.probable
     if read.text is not None:
@@ -116,13 +116,13 @@ def together(read: Answer, asked: Answer) -> Answer:
     if likeliest is None or all(each.verdict == "supported" and each.holds for each in asked.checks):
         sides = tuple(replace(side, chosen=_same(side.text, asked.text)) for side in read.conflicts)
         return replace(asked, conflicts=asked.conflicts or (sides if any(side.chosen for side in sides) else ()))
-    if not _same(likeliest.text, asked.text):
+    if not _same(likeliest.text, asked.text) or asked.standing != "supported":
         standing = f" ({asked.standing})" if asked.unsupported else ""
         return replace(read, reason=f"{read.reason} The language model says “{asked.text}”{standing}.".strip())
     conflicts = tuple(replace(side, chosen=side.text == likeliest.text) for side in read.conflicts)
     citations = tuple(dict.fromkeys((*likeliest.citations, *asked.citations)))
-    confidence = None if asked.unsupported else likeliest.confidence
-    return replace(asked, confidence=confidence, citations=citations, conflicts=conflicts or asked.conflicts)
+    sides = conflicts or asked.conflicts
+    return replace(asked, confidence=likeliest.confidence, citations=citations, conflicts=sides)
 
 
 def _same(one: str, other: str) -> bool:
