@@ -93,8 +93,8 @@ def command(
         try:
             runner = click.get_current_context().with_resource(_entered(run, session))
             answer = runner.run(_answer(session, parsed, trace, live))
-        except RqaError:
-            if explain and trace.steps:
+        except (RqaError, KeyboardInterrupt) as error:  # show what was reached
+            if trace.steps and (explain or (live.steps and not isinstance(error, RqaError))):
                 output.explain_steps(parsed.text, trace.steps, verbose=run.verbosity > 0)
             raise
     if explain:

@@ -30,7 +30,7 @@ class Shown:
     def __init__(self, rqa: Any, question: str, reply: Any, texts: dict[str, str], *options: str) -> None:
         rows = [json.dumps({"text": text, "source": source}) for source, text in texts.items()]
         Path("found.jsonl").write_text("\n".join(rows))
-        with serve(lambda *_: reply) as server:
+        with serve(reply if callable(reply) else lambda *_: reply) as server:
             table = {"plugin": "openai", "model": "m", "base_url": server.url, "structured": "none"}
             model = [part for key, value in table.items() for part in ("-O", f"reader.s.{key}={value}")]
             arguments = ["ask", question, "--passages", "found.jsonl", "--no-cache", "--reader", "s", *model, *options]
@@ -159,6 +159,15 @@ def test_an_index_in_code_is_no_citation(ask: Any) -> None:
 def test_short_answers(ask: Any, question: str, reply: str, standing: str) -> None:
     shown = ask(f"Documents: 1\nAnswer: {reply}", question)
     assert shown.json["standing"] == standing if standing else not shown.json["checks"][0]["missing"]
+
+
+def test_how_many_replies_lacked_their_form_is_told(ask: Any) -> None:
+    def reply(request: dict[str, Any], number: int) -> str:
+        tower = "32 metres" in request["messages"][-1]["content"]
+        return "I think that it is 32 metres tall." if tower else "Documents: none\nAnswer: UNKNOWN"
+
+    shown = ask(reply, "How tall is the tower?", TEXTS, "-s", "consensus")
+    assert "1 of 5 replies did not have the form" in shown.ran.err
 
 
 def test_the_check_asks_no_model(ask: Any) -> None:

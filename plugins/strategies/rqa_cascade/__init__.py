@@ -87,7 +87,8 @@ class Cascade:
         read = await toolbox.answer_with(_READER, passages)
         if read.text is not None and not read.conflicts:
             return replace(read, reason=f"{read.reason} Sure without the language model.".strip())
-        toolbox.note("the reader is not sure, or sources disagree: asking the language model")
+        found = read.text or (read.probable.text if read.probable else None)
+        toolbox.note("the reader is not sure, or sources disagree: asking the language model", likeliest=found)
         return together(read, await toolbox.check(await toolbox.answer_with(_MODEL, passages)))
 
     def _bound(self, number: int) -> float:
