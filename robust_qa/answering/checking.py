@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import RqaError
@@ -55,14 +56,18 @@ async def checked(
     judging = judging if is_english else None
     question = f"{question.rstrip('? ')}?"
     claims = [text[start:end] for start, end in statements(text)]
-    checks = await asyncio.gather(
-        *(_check(claim, n == 0, question, [*named, *passages], judging) for n, claim in enumerate(claims))
-    )
-    citations = [cited for each in checks if each.holds for cited in each.supporting]
-    citations += [each.citation for each in checks if each.citation and _quotes(each.citation, each)]
+    check = partial(_check, question=question, passages=[*named, *passages], judging=judging)
+    checks = await asyncio.gather(*(check(claim, alone=n > 0) for n, claim in enumerate(claims)))
+    sides = list(answer.conflicts)
     if judging is None:
         citations = [*answer.citations, *(cite(passage, text) for passage in named)]
-    sides = answer.conflicts or tuple(side for each in checks for side in _sides(each))
+    else:
+        citations = [cited for each in checks for cited in _sources(each)]
+        for n, said in enumerate(await asyncio.gather(*(check(side.text) for side in sides))):
+            memory = (cited for cited in sides[n].citations if cited.origin == "memory")
+            sides[n] = replace(sides[n], citations=(*_sources(said), *memory))
+        if sum(any(cited.origin == "external" for cited in side.citations) for side in sides) < 2:
+            sides = [side for each in checks for side in _sides(each)] or sides
     closest = () if citations or sides else dict.fromkeys(each.citation for each in checks if each.citation)
     if answer.citations and all(cited.origin == "memory" for cited in answer.citations):
         reason = f"{reason} Only the model's memory says so."
@@ -72,19 +77,20 @@ async def checked(
         checks=tuple(checks),
         citations=tuple(dict.fromkeys(citations)),
         closest=answer.closest or tuple(closest)[:QUOTES],
-        conflicts=sides,
+        conflicts=tuple(sides),
         reason=f"{answer.reason} {reason}".strip(),
     )
     return replace(found, confidence=None) if found.unsupported else found
 
 
 async def _check(
-    sentence: str, first: bool, question: str, passages: Sequence[Passage], judging: Toolbox | None
+    sentence: str, *, question: str, passages: Sequence[Passage], judging: Toolbox | None, alone: bool = False
 ) -> Checked:
+    """Return the verdict on a sentence of the answer to `question`, or if it stands `alone`, without the question."""
     found = Checked(sentence, "not decided", reason="It was not judged.")
     if judging is not None:
         with suppress(RqaError):  # the answer was paid for
-            found = await _judged(sentence, question if first else "", passages, judging)
+            found = await _judged(sentence, "" if alone else question, passages, judging)
     if found.verdict == "not decided":
         standing = next((cite(each, sentence) for each in passages if contains_words(sentence, each.text)), None)
         found = replace(found, citation=standing or found.citation)
@@ -114,9 +120,11 @@ async def _judged(sentence: str, question: str, passages: Sequence[Passage], jud
     return await check_claim(rest, passages, judging) if rest and found.verdict == "not decided" else found
 
 
-def _quotes(cited: Citation, check: Checked) -> bool:
-    """Whether the quote has the words of a sentence that nobody judged to be supported."""
-    return check.verdict == "not decided" and not check.missing and contains_words(check.sentence, cited.quote)
+def _sources(check: Checked) -> tuple[Citation, ...]:
+    """The sources that support the sentence, or the text with its words if the judge leaves it open."""
+    if check.holds or check.verdict != "not decided" or check.missing or check.citation is None:
+        return check.supporting if check.holds else ()
+    return (check.citation,) if contains_words(check.sentence, check.citation.quote) else ()
 
 
 def _sides(check: Checked) -> Iterator[Position]:

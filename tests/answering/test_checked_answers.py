@@ -174,6 +174,14 @@ def test_the_check_asks_no_model(ask: Any) -> None:
     assert ask("Documents: 1\nAnswer: 1871").calls == 3  # one for each form of output
 
 
+def test_the_sides_of_a_strategy_are_cited_by_the_sources_that_support_them(ask: Any) -> None:
+    groups = "GROUP 1\ndocuments: 1, 2, 3, 4, 5\nanswer: 1850\n\nGROUP 2\ndocuments: 3\nanswer: 1871\n\n"
+    shown = ask(f"{groups}<<<ANSWER>>> 1850 <<</ANSWER>>>", BUILT, TEXTS, "-s", "astute")
+    assert shown.lines[0] == "Not in your documents: 1850 (no source says 1850)"
+    sides = [(side["text"], [cited["source"] for cited in side["citations"]]) for side in shown.json["conflicts"]]
+    assert sides == [("1850", []), (TEXTS["history.md"], ["history.md"])]
+
+
 def test_without_a_strategy_the_model_is_asked_about_what_the_documents_leave_open(ask: Any) -> None:
     shown = ask(
         "Documents: 1\nAnswer: Tom Harrow", "Who was the last keeper of the light?", TEXTS, "-O", "defaults.k=5"
