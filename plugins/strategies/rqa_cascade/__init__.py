@@ -36,7 +36,7 @@ class Cascade:
     @dataclass
     class Options:
         # strategies, the cheapest first, each with a reader if it is not the default one: "rag:small"; default: the
-        # packaged reader if it is sure, else the language model with a check of its answer
+        # packaged reader, and the language model if that is not sure
         steps: list[str] = field(default_factory=list)
         bounds: list[_Share] | None = None  # least confidence to answer with, of all steps but the last; default: 0.75
         # for each step, points of its confidence and the probability to be right; default: the confidence as it is

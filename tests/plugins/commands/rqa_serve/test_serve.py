@@ -100,7 +100,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 def test_every_strategy_that_can_run_is_a_model(client: Any) -> None:
     names = [model.id for model in client.models.list()]
-    assert names[0] == "rqa/astute"  # the default
+    assert names[0] == "rqa/cascade"  # the default
     assert {"rqa/rag", "rqa/norag"} <= set(names)
     assert client.models.retrieve("rqa/rag").id == "rqa/rag"
 
@@ -269,7 +269,7 @@ def test_a_field_that_rqa_cannot_honour_is_refused(client: Any, field: dict[str,
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
-        ({"json": {"model": "rqa/nonsense", "messages": asked("x")}}, 404, "The models are rqa/astute"),
+        ({"json": {"model": "rqa/nonsense", "messages": asked("x")}}, 404, "The models are rqa/cascade"),
         ({"json": {"model": "rqa/rag", "messages": []}}, 400, "role `user`"),
         (
             {"json": {"model": "rqa/rag", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}},
