@@ -201,6 +201,16 @@ def test_what_the_models_memory_says_alone_is_called_that(ask: Any) -> None:
     assert (shown.json["confidence"], shown.cited) == (None, [])
 
 
+def test_a_row_of_a_batch_has_the_check(rqa: Any) -> None:
+    Path("rows.jsonl").write_text(json.dumps({"question": BUILT, "passages": [*TEXTS.values()]}))
+    with serve(lambda *_: "Documents: 1\nAnswer: 1850") as server:
+        table = {"plugin": "openai", "model": "m", "base_url": server.url}
+        model = [part for key, value in table.items() for part in ("-O", f"reader.s.{key}={value}")]
+        rqa("batch", "rows.jsonl", "-o", "out.jsonl", "-s", "rag", "--reader", "s", *model, "--no-cache")
+    row = json.loads(Path("out.jsonl").read_text())
+    assert (row["answer"], row["standing"], row["checks"][0]["missing"]) == ("1850", "not in the documents", ["1850"])
+
+
 async def test_without_a_judge_numbers_and_names_are_checked() -> None:
     tools = toolbox(BUILT, retriever=StaticRetriever([*TEXTS.values()]))
     await tools.retrieve()
