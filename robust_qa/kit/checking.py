@@ -28,6 +28,7 @@ _WHOLE = 3  # passages judged as a whole
 _SHORT = 6  # words of an answer that is no sentence
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*(?!\d|st\b|nd\b|rd\b|th\b)")
 _ONE = re.compile(r"\bone\b", re.IGNORECASE)  # mostly no number
+_SEPARATORS = re.compile("[.,]")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _ITEM = re.compile(r"\A\s*(?:\d{1,2}[.)]|[-*•])\s")
 # Words in a row that begin with a capital letter. One alone at the beginning of a sentence may be any word.
@@ -109,8 +110,9 @@ def is_foreign_to(sentence: str, texts: Sequence[str]) -> bool:
 def _numbers(text: str) -> set[str]:
     found = set()
     for number in _DIGITS.findall(with_digits(_ONE.sub(" ", text))):
-        parts = [number] if number.count(".") < 2 else number.split(".")  # 14.11.1871
-        found |= {f"{float(_THOUSANDS.sub('', part).replace(',', '.')):.12g}" for part in parts}
+        parts = _SEPARATORS.split(_THOUSANDS.sub("", number))  # 14.11.1871, 1,2,3
+        whole = [".".join(parts)] if len(parts) < 3 else parts
+        found |= {f"{float(part):.12g}" for part in whole}
     return found
 
 

@@ -11,6 +11,7 @@ import pytest
 from standins.openai import serve
 
 from robust_qa import Answer
+from robust_qa.kit import missing_from
 from robust_qa.testing import StaticRetriever, toolbox
 
 BUILT = "When was the lighthouse at Skerry Point built?"
@@ -168,6 +169,21 @@ def test_how_many_replies_lacked_their_form_is_told(ask: Any) -> None:
 
     shown = ask(reply, "How tall is the tower?", TEXTS, "-s", "consensus")
     assert "1 of 5 replies did not have the form" in shown.ran.err
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("1,250 people", "There were 1250 people."),
+        ("€4,20", "It costs €4.20."),
+        ("14 November 1871", "It opened on 14.11.1871."),
+        ("2 km", "The pier is 2,000 metres long."),
+        ("25 minutes", "It takes twenty-five minutes."),
+        ("10.2.1.16", "The address is 417982610.2.1.16,0 or 10.2.1.16."),
+    ],
+)
+def test_a_number_stands_in_a_text_in_any_form(said: str, text: str) -> None:
+    assert missing_from(said, [text]) == () and missing_from(said, ["In 1996."]) != ()
 
 
 def test_the_check_asks_no_model(ask: Any) -> None:
