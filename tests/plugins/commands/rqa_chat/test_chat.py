@@ -170,7 +170,7 @@ def test_ctrl_c_cancels_the_answer_or_the_line_and_ctrl_d_ends(tmp_path: Path, m
 
 def test_the_strategy_can_be_changed(tmp_path: Path, model: Server) -> None:
     with chatting(tmp_path, model=model.url) as terminal:
-        assert "Others: astute," in terminal.ask("/strategy", "The strategy is rag.")
+        assert "Others: cascade, astute," in terminal.ask("/strategy", "The strategy is rag.")
         terminal.ask("/strategy nonsens", "There is no strategy named 'nonsens'.")
         terminal.ask("/strategy norag", "The strategy is norag.")
         assert "norag · 1 call" in terminal.ask("When was it built?", "1 call")
