@@ -297,6 +297,19 @@ class Answer:
         guess, least = self.best_guess, 0.5 if self.conflicts else PROBABLE
         return guess if guess and guess.confidence is not None and guess.confidence >= least else None
 
+    @property
+    def lead(self) -> str:
+        """The answer, else the probable one with its chance, else why there is none. Every door begins with it."""
+        if self.text is None and (guess := self.probable):
+            return f"Probably: {guess.text} ({guess.confidence:.0%})"
+        return (self.reason or "Not sure.") if self.text is None else self.text
+
+    @property
+    def numbered(self) -> tuple[Citation, ...]:
+        """All citations in the order of their numbers, from 1: of the answer or the probable one, then of the sides."""
+        sides = (*filter(None, [self.probable]), *self.conflicts)
+        return tuple(dict.fromkeys((*self.citations, *(each for side in sides for each in side.citations))))
+
     def __repr__(self) -> str:
         parts = [repr(self.text)]
         if self.confidence is not None:
@@ -312,9 +325,7 @@ class Answer:
     def _repr_markdown_(self) -> str:
         """The answer, its quotes and its conflicts, as a notebook shows them."""
         sure = "" if self.confidence is None else f" ({self.confidence:.0%})"
-        lines = [f"**{_escaped(self.text)}**{sure}" if self.text is not None else _escaped(self.reason or "Not sure.")]
-        if self.probable:
-            lines = [f"Probably: {_escaped(self.probable.text)} ({self.probable.confidence:.0%})"]
+        lines = [_escaped(self.lead) if self.text is None else f"**{_escaped(self.text)}**{sure}"]
         if self.conflicts:
             lines.append("The sources disagree:")
             lines += [

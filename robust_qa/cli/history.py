@@ -106,10 +106,12 @@ def _print_list(words: Sequence[str], limit: int, as_json: bool) -> None:
     from rich.text import Text
 
     from ..answering.history import History
+    from ..encoding import from_json
     from . import output
 
     with closing(History()) as history:
         entries = history.entries(words, limit=limit)
+        leads = [entry.answer or from_json(history.whole(entry.id)[1]).lead for entry in entries]
     if as_json:
         output.print_data([*map(_as_json, entries)])
         return
@@ -117,9 +119,9 @@ def _print_list(words: Sequence[str], limit: int, as_json: bool) -> None:
         click.echo("No answers." if words else "The history is empty.", err=True)
     out = output.console()
     width = max((len(str(entry.id)) for entry in entries), default=0)
-    for entry in entries:
+    for entry, lead in zip(entries, leads, strict=True):
         line = Text(f"{entry.id:{width}}  {_when(entry):%Y-%m-%d %H:%M}  {single_line(entry.question)}  ")
-        line.append(single_line(entry.answer or "Not sure."), style="bold" if entry.answer else "dim")
+        line.append(single_line(lead), style="bold" if entry.answer else "dim")
         if out.is_terminal:
             line.truncate(out.width, overflow="ellipsis")
         out.print(line, soft_wrap=True)

@@ -133,6 +133,20 @@ def test_without_a_sure_answer_the_closest_passages_are_shown(rqa: Any) -> None:
     assert "keepers.md" in ended.out
 
 
+def test_a_disagreement_is_told_alike_by_every_command_and_cites_what_is_shown(rqa: Any, tmp_path: Path) -> None:
+    for name, year in (("harbour", 1871), ("chronicle", 1871), ("guide", 1874)):
+        (tmp_path / f"{name}.txt").write_text(f"{name}: the lighthouse of Arnholm was built in {year}.\n")
+    asked = ("When was the lighthouse of Arnholm built?", "--docs", tmp_path)
+    lead = rqa("ask", *asked).out.splitlines()[0]
+    assert lead.startswith("Probably: 1871 (")
+    assert lead in rqa("history").out and lead in rqa("history", "show", 1).out
+    assert lead in rqa("compare", *asked, "-s", "corroborate").out
+    whole = json.loads(rqa("ask", *asked, "--json").out)
+    assert whole["answer"] is None and sorted(Path(each["source"]).stem for each in whole["citations"]) == [
+        "chronicle", "guide", "harbour",
+    ]  # fmt: skip
+
+
 def test_a_short_answer_is_printed_alone_and_its_absence_is_code_6(rqa: Any) -> None:
     ended = rqa("ask", "--short", "--docs", HARBOUR, "Who was the last keeper?")
     assert (ended.code, ended.out) == (0, "Joan Pascoe\n")

@@ -108,8 +108,7 @@ class Conversation:
             shown = live.end(answer.text or "")
             print_answer(answer, shown=shown, cost=self._run.verbosity >= 0, quotes=answer.abstained)
         self._last = answer
-        told = answer.reason or "Not sure." if answer.text is None else answer.text
-        self._turns += [Message("user", text), Message("assistant", told)]
+        self._turns += [Message("user", text), Message("assistant", answer.lead)]
 
     async def _alone(self, text: str) -> tuple[str, Usage]:
         """Return the question as it can be understood without the conversation, and what it cost to write."""

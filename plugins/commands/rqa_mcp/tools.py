@@ -156,7 +156,7 @@ class Tools:
         for cited in _citations(whole):
             text = retrieved.get((cited["source"], cited["id"]))
             cited["uri"] = self._keep(cited["source"], cited["id"], text) if text is not None else None
-        return {name: whole[name] for name in _FIELDS if name in whole}
+        return {name: whole[name] for name in _FIELDS}
 
     def _keep(self, source: str, id: str, text: str) -> str:
         """Keep a passage to be read as a resource. Returns its URI."""
@@ -198,7 +198,7 @@ def _retrieved(answer: Answer) -> Iterable[Mapping[str, Any]]:
 def _citations(whole: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     yield from whole["citations"]
     yield from whole["closest"]
-    yield from whole.get("best_guess", {}).get("citations", ())
+    yield from (whole["best_guess"] or {}).get("citations", ())
     for side in whole["conflicts"]:
         yield from side["citations"]
 

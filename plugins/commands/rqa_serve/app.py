@@ -16,10 +16,10 @@ from starlette.routing import Route
 
 from robust_qa import Answer, RqaError
 from robust_qa.cli import as_json
+from robust_qa.kit import printable
 
 from .capacity import Capacity
 from .chat import Completion
-from .footnotes import lead
 from .metrics import Metrics
 from .requests import ApiError, Ask, Chat, api_error, read
 from .static import document, page
@@ -110,7 +110,7 @@ class _Pages:
                 async for changed in changes:
                     yield as_event({"step": growing.doing, "text": growing.text}) if changed else ALIVE
             found = answering.result()
-            yield as_event({"answer": as_json(found), "lead": lead(found)})
+            yield as_event({"answer": as_json(found), "lead": printable(found.lead)})
 
         if asked.stream:
             return Events(events(), self._capacity)

@@ -136,17 +136,18 @@ def _answer_text(answer: Answer | RqaError) -> Text:
             text.append(f"\n\n{printable(answer.hint)}", style="dim")
         return text
     if answer.text is None:
-        text.append(f"no answer: {printable(answer.reason) or 'the passages do not contain one.'}")
+        text.append(printable(answer.lead))
     else:
         text.append(printable(answer.text), style="bold")
     for position in answer.conflicts:
         share = "" if position.confidence is None else f" {position.confidence:.0%}"
         text.append(f"\n{'●' if position.chosen else '○'} {single_line(position.text)}{share}")
-    for citation in answer.citations[:_MAX_QUOTES]:
+    cited = answer.numbered if answer.abstained else answer.citations
+    for citation in cited[:_MAX_QUOTES]:
         where = single_line(citation.title or citation.source or citation.id) or "a passage"
         text.append(f"\n\n{where}: ", style="dim")
         text.append(f"“{single_line(citation.quote)}”", style="italic")
-    if (more := len(answer.citations) - _MAX_QUOTES) > 0:
+    if (more := len(cited) - _MAX_QUOTES) > 0:
         text.append(f"\nand {more} more", style="dim")
     text.append(f"\n\n{cost_line(answer)}", style="dim")
     return text
