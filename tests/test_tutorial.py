@@ -26,6 +26,7 @@ FILE = r"`(?P<file>[\w/-]+\.\w+)`[.:]\n\n```\w*"
 BLOCK = re.compile(rf"(?:{FILE}|^```(?P<console>console))\n(?P<text>.*?)^```$", re.M | re.S)
 LOOSE = {
     r"rqa: answers are kept in .*\n": "",  # only once
+    r"\n {4}(?=\w)": " ",  # pages wrap quotes, pipes do not
     r"\d+\.\d+ s\b": "0.0 s",
     r"confidence \d\.\d+": "confidence 0.9",
     r"\b\d+%": "50%",

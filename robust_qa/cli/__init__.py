@@ -31,6 +31,7 @@ from .output import (
     print_source,
     print_sources,
     print_to,
+    print_wrapped,
 )
 from .run import Run
 
@@ -60,6 +61,7 @@ __all__ = [
     "print_source",
     "print_sources",
     "print_to",
+    "print_wrapped",
     "retrieval_options",
     "suffix_of",
 ]

@@ -104,7 +104,7 @@ def command(
     elif as_json:
         output.print_json(answer)
     else:
-        output.print_answer(answer, shown=live.end(answer.text or ""), cost=run.verbosity >= 0)
+        output.print_answer(answer, shown=live.end(answer.text or ""), cost=run.verbosity >= 0, whole=run.verbosity > 0)
 
 
 def _names_given(retriever: str) -> bool:

@@ -71,7 +71,7 @@ def show(run: Run, /, id: int, as_json: bool) -> None:
     out.print(Text(printable(entry.question)))
     out.print(Text(f"{_when(entry):%Y-%m-%d %H:%M} · rqa {entry.command}", style="dim"))
     out.print()
-    output.print_answer(from_json(whole), cost=run.verbosity >= 0)
+    output.print_answer(from_json(whole), cost=run.verbosity >= 0, whole=run.verbosity > 0)
 
 
 @command.command("export", epilog="Example: rqa history export > answers.jsonl")

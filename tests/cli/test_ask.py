@@ -129,7 +129,7 @@ HARBOUR = Path(__file__).parents[2] / "examples" / "harbour"
 def test_without_a_sure_answer_the_closest_passages_are_shown(rqa: Any) -> None:
     ended = rqa("ask", "--docs", HARBOUR, "How do keepers get paid?")
     assert ended.code == 0
-    assert ended.out.startswith("Not sure of an answer.\n\nThe closest passages:\n[1] ")
+    assert ended.out.startswith("Not sure of an answer.\n\nAlso found:\n[1] ")
     assert "keepers.md" in ended.out
 
 

@@ -106,7 +106,7 @@ class Conversation:
         answer = dataclasses.replace(answer, usage=usage + answer.usage)
         with redirect_stdout(self._screen):
             shown = live.end(answer.text or "")
-            print_answer(answer, shown=shown, cost=self._run.verbosity >= 0, quotes=answer.abstained)
+            print_answer(answer, shown=shown, cost=self._run.verbosity >= 0, more="/sources shows them")
         self._last = answer
         self._turns += [Message("user", text), Message("assistant", answer.lead)]
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .verdicts import Checked
 
 _MARKS = {"supported": "✓", "contradicted": "✗", "disputed": "±", "not decided": "?"}
+_COLOURS = {"supported": "green", "contradicted": "red", "disputed": "yellow", "not decided": "dim"}
 _AT_ONCE = 8  # answers
 _MARK = re.compile(r"^(?:[-*+]|\d+[.)]) +|\[\^\w+\]", re.MULTILINE)  # of a list item, and of a footnote
 
@@ -207,22 +208,21 @@ def _finish(run: Run, results: Sequence[list[Checked] | RqaError]) -> None:
 def _print(found: Sequence[Checked]) -> None:
     from rich.text import Text
 
-    from robust_qa.cli import console
+    from robust_qa.cli import console, print_wrapped
 
     out = console()
 
     def indented(text: str) -> None:
-        for line in Text(text).wrap(out, max(out.width - 4, 20)) if text else ():
-            line.rstrip()  # rich pads lines
-            line.pad_left(4)
-            out.print(line)
+        if text:
+            print_wrapped(out, Text(text), 4)
 
     def quoted(cited: Citation) -> str:
         where = single_line(cited.where or cited.title or cited.id).removeprefix(f"{Path.cwd()}{os.sep}")
         return f"“{single_line(cited.quote)}” {where}"
 
     for each in found:
-        out.print(Text(f"{_MARKS[each.verdict]} {each.verdict}: {single_line(each.sentence)}"))
+        line = Text(f"{_MARKS[each.verdict]} {each.verdict}", _COLOURS[each.verdict])
+        print_wrapped(out, line.append(f": {single_line(each.sentence)}", "default"), hanging=4)
         if not (each.supporting and each.contradicting):
             closest = "closest: " if each.citation and each.verdict == "not decided" else ""
             indented(closest + quoted(each.citation) if each.citation else single_line(each.reason))

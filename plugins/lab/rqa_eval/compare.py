@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from robust_qa.cli import Run
 
 _MIN_WIDTH = 24  # of a column, in characters
+_PIPED = 100  # columns side by side need a width, also in a pipe
 _GAP = 2
 _MAX_QUOTES = 3
 
@@ -75,7 +77,8 @@ def compare(
     if len(failures) == len(answers):
         raise failures[0]
     page = console()
-    for table in side_by_side(names, answers, page.width):
+    wide = page.file.isatty() or "COLUMNS" in os.environ
+    for table in side_by_side(names, answers, page.width if wide else _PIPED):
         _print(page, table)
     if failures:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
