@@ -64,7 +64,8 @@ def test_a_quote_is_one_line_in_a_pipe_and_wrapped_between_words_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quote = (
-        "The lighthouse was built in 1871. " * 3 + "Is it?\n- It\n- is in /a/path/that/is/longer/than/the/terminal/is/wide"
+        "The lighthouse was built in 1871. " * 3
+        + "Is it?\n- It\n- is in /a/path/that/is/longer/than/the/terminal/is/wide"
     )
     answer = Answer("1871", citations=(Citation(quote, source="a.md"),))
     output.print_answer(answer, cost=False)

@@ -58,7 +58,7 @@ def page_of(answer: Answer, *, after: str = "") -> Page:
             page.text += f"\n- {escaped(side.text)}{confidence}"
             page.cite(side.citations)
     if answer.closest:
-        page.text += "\n\nOther passages that may help:" if answer.citations else "\n\nThe closest passages:"
+        page.text += "\n\nAlso found:"
         page.cite(answer.closest)
     page.end()
     return page
