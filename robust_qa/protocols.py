@@ -507,9 +507,12 @@ class IndexReport:
 
 
 class IndexProgress(Protocol):
-    """Called at intervals with the numbers of finished files, all files (0: not known yet) and passages so far."""
+    """Called at intervals with the numbers of finished files, all files (0: not known yet) and passages so far.
 
-    def __call__(self, done: int, total: int, passages: int) -> None: ...
+    If the files are read before the passages are embedded, `embedded` of all `passages` have their vector.
+    """
+
+    def __call__(self, done: int, total: int, passages: int, embedded: int | None = None) -> None: ...
 
 
 def are_names(value: Any) -> bool:

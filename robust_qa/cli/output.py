@@ -41,9 +41,19 @@ _LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain witho
 
 def complain(error: RqaError) -> None:
     """Print an error and its hint on stderr."""
-    click.echo(f"rqa: {printable(error.message)}", err=True)
+    say(f"rqa: {printable(error.message)}")
     for line in error.hint.splitlines():
-        click.echo(f"     {printable(line)}", err=True)
+        say(f"     {printable(line)}")
+
+
+def say(line: str) -> None:
+    """Print a line of a message on stderr, wrapped on a terminal with the indent of "rqa: "."""
+    if not sys.stderr.isatty():
+        click.echo(line, err=True)
+        return
+    from rich.text import Text
+
+    print_wrapped(console(err=True), Text(line), hanging=5)
 
 
 def print_to(out: Path | None) -> None:
@@ -241,7 +251,7 @@ def print_wrapped(
     """
     from rich.text import Text
 
-    lines = text.split(allow_blank=True)
+    lines = [*text.split(allow_blank=True)]
     if not out.file.isatty():
         lines = [Text(" ").join(line for line in lines if line)] if one_line else lines
     elif not soft:

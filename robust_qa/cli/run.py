@@ -93,7 +93,9 @@ class Run:
         if self._buffered is not None:
             self._buffered.append(text)
         elif self.verbosity >= 0:
-            click.echo(f"rqa: {_BREAKS.sub(' ', printable(text))}", err=True)
+            from .output import say
+
+            say(f"rqa: {_BREAKS.sub(' ', printable(text))}")
 
     def hold(self) -> None:
         """Buffer messages until `release`, because the verbosity is not known yet."""
