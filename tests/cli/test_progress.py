@@ -65,8 +65,13 @@ def test_indexing_has_a_bar_for_reading_and_one_for_embedding(monkeypatch: pytes
 def test_ctrl_c_during_indexing_says_what_is_done(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys, "stderr", dumb)
-    with pytest.raises(KeyboardInterrupt), progress.indexing_progress(Run()) as tell:
-        assert tell is not None
-        tell(2, 2, 5, 4)
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with progress.indexing_progress(Run()) as tell:
+            assert tell is not None
+            tell(2, 2, 5, 4)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert "interrupted: embedded 4 of 5 passages. Run the same command again to finish" in dumb.getvalue()

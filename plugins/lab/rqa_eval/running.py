@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from robust_qa import InputError, Metric, Question, __version__
+from robust_qa import InputError, Metric, Question, RqaError, __version__
 from robust_qa.batch import Batch, answered_by
 from robust_qa.cli.batch_run import answer_rows
 
@@ -21,7 +22,7 @@ from .conditions import REPEAT, Condition
 from .estimates import StrategyResult
 from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
-from .questions import QuestionSet, lines, with_passages
+from .questions import QuestionSet, lines, passage_of, with_passages
 from .record import record, served
 from .relevance import retrieval_quality
 from .scoring import Scores
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
 
+_WARM_UP = "What is loaded before the first question?"  # no question of a set, whose calls would be cached
 _DIGEST = 12  # characters of a digest
 
 
@@ -122,7 +124,9 @@ async def _evaluate(
     }
     _check_outputs(folder, batches)
     folder.remove_scores()
+    await _warm_up(session, folder, [name for name in running if not folder.answers(name).exists()])
     for name, batch in batches.items():
+        _forget(session)
         await answer_rows(run, batch, name)
     folder.note_served(served(session))
     left_out = [StrategyResult(name, "left out", message=error.message) for name, error in errors.items()]
@@ -135,6 +139,25 @@ async def _evaluate(
         views=[view(name) for name in whole["views"]],
     )
     return await _score(run, session, plan, folder, scored, left_out=left_out, judge=_judge(session, running[0]))
+
+
+async def _warm_up(session: Session, folder: Folder, names: Sequence[str]) -> None:
+    """Load what runs on this machine without a language model, so that loading counts for no strategy."""
+    with folder.questions.open("rb") as file:
+        given = json.loads(next(file, b"{}")).get("passages")
+    passages = None if given is None else tuple(map(passage_of, given))
+    for name in names:
+        if session.choose(has_passages=given is not None, strategy=name, as_given=True)[1].generative:
+            continue
+        with suppress(RqaError):  # the questions will say so
+            await session.answer(Question(_WARM_UP, passages=passages), strategy=name, as_given=True)
+
+
+def _forget(session: Session) -> None:
+    """Have reader and evaluator forget what they keep in memory, so that no strategy profits from the one before."""
+    for kind in ("reader", "evaluator"):
+        pipeline = session.components.default(kind)
+        getattr(pipeline.component if pipeline else None, "forget", lambda: None)()
 
 
 def _names(session: Session, plan: Plan) -> list[str]:
