@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from robust_qa import InputError, Metric, Question, RqaError, __version__
+from robust_qa import InputError, Metric, Passage, Question, RqaError, __version__
 from robust_qa.batch import Batch, answered_by
 from robust_qa.cli.batch_run import answer_rows
 
@@ -22,7 +22,7 @@ from .conditions import REPEAT, Condition
 from .estimates import StrategyResult
 from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
-from .questions import QuestionSet, lines, passage_of, with_passages
+from .questions import QuestionSet, lines, with_passages
 from .record import record, served
 from .relevance import retrieval_quality
 from .scoring import Scores
@@ -124,7 +124,7 @@ async def _evaluate(
     }
     _check_outputs(folder, batches)
     folder.remove_scores()
-    await _warm_up(session, folder, [name for name in running if not folder.answers(name).exists()])
+    await _warm_up(session)
     for name, batch in batches.items():
         _forget(session)
         await answer_rows(run, batch, name)
@@ -141,16 +141,14 @@ async def _evaluate(
     return await _score(run, session, plan, folder, scored, left_out=left_out, judge=_judge(session, running[0]))
 
 
-async def _warm_up(session: Session, folder: Folder, names: Sequence[str]) -> None:
-    """Load what runs on this machine without a language model, so that loading counts for no strategy."""
-    with folder.questions.open("rb") as file:
-        given = json.loads(next(file, b"{}")).get("passages")
-    passages = None if given is None else tuple(map(passage_of, given))
-    for name in names:
-        if session.choose(has_passages=given is not None, strategy=name, as_given=True)[1].generative:
-            continue
-        with suppress(RqaError):  # the questions will say so
-            await session.answer(Question(_WARM_UP, passages=passages), strategy=name, as_given=True)
+async def _warm_up(session: Session) -> None:
+    """Load reader and evaluator, unless they are language models, so that loading counts for no strategy."""
+    toolbox = session.toolbox_for(Question(_WARM_UP, passages=()))
+    with suppress(RqaError):  # the questions will say so
+        if not toolbox.generative:
+            await toolbox.read(_WARM_UP, [Passage("The models are loaded first.")])
+        if toolbox.evaluator and not toolbox.generative:
+            await toolbox.score(_WARM_UP, ["The models are loaded first."])
 
 
 def _forget(session: Session) -> None:
