@@ -97,6 +97,10 @@ def command(
             if explain and trace.steps:
                 output.explain_steps(parsed.text, trace.steps, verbose=run.verbosity > 0)
             raise
+    if filters and answer.abstained and not any(step.data.get("passages") for step in answer.trace):
+        flags = {"within": "in", "types": "type"}
+        given = " ".join(f"--{flags.get(name, name)} {value}" for name, value in filters.items())
+        run.say(f"no passage fits {given}. `rqa index --list` lists what is indexed")
     if explain:
         output.explain(answer, verbose=run.verbosity > 0)
     if short:

@@ -30,7 +30,21 @@ def _list_options(command: F) -> F:
     return command
 
 
-@click.group("history", invoke_without_command=True, epilog="Example: rqa history search lighthouse")
+class _History(click.Group):
+    """`rqa history 41` shows the answer 41."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, ["show", *args] if args[0].isdecimal() else args)
+
+
+@click.group(
+    "history",
+    cls=_History,
+    invoke_without_command=True,
+    epilog="Examples: rqa history 41\n\nrqa history search lighthouse",
+)
 @_list_options
 @click.pass_context
 def command(ctx: click.Context, /, *, limit: int, as_json: bool) -> None:

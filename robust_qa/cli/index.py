@@ -92,6 +92,9 @@ def _update(run: Run, components: Components, name: str, paths: Sequence[Path], 
     began = time.perf_counter()
     with indexing_progress(run) as progress:
         report = indexing.index(components, name, paths, progress, remove=remove)
+    found = report.added + report.changed + report.removed + report.unchanged
+    if paths and not found and not report.skipped:
+        run.say(f"there are no files to index in {', '.join(map(str, paths))}")
     lines = summarised(report.skipped)
     for line in lines:
         run.say(line)
@@ -103,7 +106,7 @@ def _update(run: Run, components: Components, name: str, paths: Sequence[Path], 
     )
     if warning := indexing.open_to_others(report):
         run.say(warning)
-    if report.skipped and not report.added + report.changed + report.removed + report.unchanged:
+    if report.skipped and not found:
         raise InputError("None of these files can be read.")
 
 

@@ -109,11 +109,11 @@ class Run:
 
 
 def _own(registry: Registry) -> None:
-    from ..commands import COMMANDS
+    from ..commands import COMMANDS, SECTION_OF
 
     registry.engine(LOCAL, "robust_qa.batch.run:Local", summary="answers in this process")
     for name, summary in COMMANDS.items():  # so that no plugin can take these names
-        registry.command(name, f"robust_qa.cli.{name}:command", summary=summary)
+        registry.command(name, f"robust_qa.cli.{name}:command", summary=summary, section=SECTION_OF[name])
 
 
 pass_run = click.make_pass_decorator(Run)

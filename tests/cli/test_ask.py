@@ -241,4 +241,21 @@ def test_a_filter_that_a_retriever_lacks_is_named(rqa: Any, plugin: Path) -> Non
 def test_a_date_that_is_none_is_an_error_for_any_retriever(rqa: Any, plugin: Path, since: str) -> None:
     plugin.write_text(FILTERS)
     ended = rqa("--plugin", plugin, "ask", "-r", "notes", "--since", since, "Where?")
-    assert ended.code == 2 and f"--since {since} is not a date. Write 2025-01-31, 2025-01 or 2025." in ended.err
+    assert ended.code == 2 and f"--since {since} is not a date. Write 2025-01-31, 2025-01, 2025 or y" in ended.err
+
+
+def test_a_filter_that_leaves_nothing_says_so_and_yesterday_is_a_date(rqa: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The lighthouse of Arnholm was built in 1871.")
+    asked = ("ask", "--docs", tmp_path, "When was the lighthouse of Arnholm built?")
+    assert "rqa: no passage fits --in nowhere" in rqa(*asked, "--in", "nowhere").err
+    assert rqa(*asked, "--since", "yesterday").out.startswith("1871")
+
+
+def test_a_misspelt_name_gets_a_suggestion_and_no_list(rqa: Any) -> None:
+    ended = rqa("ask", "-s", "rga", "Who?")
+    assert ended.err == "rqa: There is no strategy named 'rga'.\n     Did you mean 'rag'?\n"
+
+
+def test_indexing_an_empty_folder_says_so(rqa: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert f"rqa: there are no files to index in {tmp_path / 'empty'}\n" in rqa("index", tmp_path / "empty").err

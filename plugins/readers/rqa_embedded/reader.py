@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 Request = tuple[str, Sequence[Passage]]
 
 _MAX_TITLE = 100  # characters
-_NOT_ENGLISH = (
-    "The {what} is not in English, it seems (language code {language}), and this reader answers only in English."
-)
+_NOT_ENGLISH = "The {what} does not seem to be in English (but {language}), and this reader answers only in English."
 
 
 @lru_cache(maxsize=2)

@@ -24,7 +24,7 @@ _Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Cascade:
-    """Asks cheap strategies first, and dear ones only if those are not sure."""
+    """Asks cheap strategies first, and expensive ones only if those are not sure."""
 
     needs = frozenset({"retrieve"})
 

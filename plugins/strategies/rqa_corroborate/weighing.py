@@ -2,7 +2,7 @@
 
 The reader reads each source alone, and says how likely its answer is right. If several sources give one answer, at
 least one of them is right with the probability 1 - (1 - p1)(1 - p2)... (noisy-or; Pearl, 1988). But that is a
-probability about words, and sources that lie say clear words. So it is multiplied by the side's part of the voices,
+probability about words, and sources that lie say clear words. So it is multiplied by the side's share of the votes,
 and a source has one voice, however clear its words are.
 """
 

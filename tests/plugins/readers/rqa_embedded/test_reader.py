@@ -154,7 +154,7 @@ def test_different_values_of_one_quantity_contradict():
 def test_nothing_is_asserted_in_a_language_that_the_model_was_not_calibrated_for(question, text, language):
     reader = EmbeddedReader(EmbeddedReader.Options(threshold=0))
     reading = reader.read(question, [Passage(text, title="Notes")])
-    assert reading.text is None and reading.rivals == () and f"language code {language}" in reading.reason
+    assert reading.text is None and reading.rivals == () and f"(but {language})" in reading.reason
     assert reader.quote(question, [Passage(text)])
 
 
