@@ -14,7 +14,6 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.output import create_output
-from prompt_toolkit.shortcuts import CompleteStyle
 
 from robust_qa import Answer, Message, Question, RqaError, Usage
 from robust_qa.answering import History, condensed
@@ -27,7 +26,14 @@ if TYPE_CHECKING:
     from robust_qa.cli import Run
 
 
-_COMMANDS = "/docs, /explain, /sources, /strategy and /quit"
+_COMMANDS = {
+    "/sources": "quotes the sources of the last answer and the passages found with it",
+    "/explain": "shows how the last answer came about",
+    "/strategy": "shows the strategy; /strategy NAME changes it",
+    "/docs": "lists the documents",
+    "/help": "shows this list",
+    "/quit": "ends; Ctrl-D too",
+}
 _LISTED = 30  # documents
 _REMEMBERED = 200  # answers whose questions the arrow keys bring back
 
@@ -45,15 +51,12 @@ class Conversation:
 
     async def hold(self) -> None:
         """Read and answer until /quit or Ctrl-D. Ctrl-C cancels the current answer, or the current line."""
-        self._run.say(f"{_COMMANDS} are commands. Alt+Enter begins a new line, and Ctrl-C cancels an answer")
-        commands = [
-            *_COMMANDS.replace(" and", ",").split(", "),
-            *(f"/strategy {name}" for name in self._session.strategies),
-        ]
+        self._run.say("/help lists the commands. Alt+Enter begins a new line, and Ctrl-C cancels an answer")
+        strategies = {f"/strategy {name}": "answers the next questions" for name in self._session.strategies}
+        commands = _COMMANDS | strategies
         prompt = PromptSession[str](
             "> ",
-            completer=WordCompleter(commands, sentence=True),
-            complete_style=CompleteStyle.READLINE_LIKE,
+            completer=WordCompleter([*commands], sentence=True, meta_dict=commands),
             complete_while_typing=False,
             history=InMemoryHistory(_asked_before()),
             multiline=True,
@@ -127,8 +130,11 @@ class Conversation:
             self._choose(argument.strip())
         elif line == "/docs":
             await self._list()
+        elif line == "/help":
+            for command, what in _COMMANDS.items():
+                self._print(f"{command}: {what}")
         elif line not in ("/sources", "/explain"):
-            self._print(f"There is no command {line}. The commands are {_COMMANDS}.")
+            self._print(f"There is no command {line}. /help lists the commands.")
         elif self._last is None:
             self._print("There is no answer yet.")
         elif line == "/explain":
