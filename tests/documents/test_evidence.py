@@ -80,6 +80,32 @@ def test_neither_a_question_nor_a_greeting_is_an_answer(tmp_path: Path, text: st
     assert first not in [each.quote for each in (*answer.citations, *answer.closest)]
 
 
+@pytest.mark.parametrize("reader", ["embedded", "lexical"])
+@pytest.mark.parametrize(
+    "text, question, wrong",
+    [
+        ("The hatch is 55 EUR.\n\n> The hatch costs 40 EUR.\n", "How much does the hatch cost?", "40 EUR"),
+        (
+            "Cost of the tour\n\nGuests pay 9 EUR per person on this tour.\n",
+            "What is the cost of the tour?",
+            "Cost of the tour",
+        ),
+        (
+            "Walkers go up to the hut.\n\nreturn 60 / slope(\n    minutes,\n)\n",
+            "How long do walkers need to the hut?",
+            "return 60",
+        ),
+    ],
+)
+def test_neither_earlier_mail_nor_a_heading_nor_other_code_is_an_answer(
+    reader: str, text: str, question: str, wrong: str
+) -> None:
+    answer = robust_qa.ask(question, passages=[text], reader=reader)
+    assert wrong not in (answer.text or "")
+    assert not any(wrong in side.text for side in answer.conflicts)
+    assert not any(wrong in each.quote[slice(*each.highlight)] for each in answer.closest if each.highlight)
+
+
 def test_text_that_is_struck_out_or_hidden_is_left_out_and_counted(tmp_path: Path) -> None:
     page = (
         "<p>Entry is <del>8 EUR</del> <ins>9 EUR</ins>.</p><p hidden>Closed in May.</p><table><tr><td>Mon<td "
