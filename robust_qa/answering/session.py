@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..documents import Indexed
 
 MOST_CHARACTERS = 20_000  # of a question
+_MOST_WARNINGS = 20  # of those of strategies and calls that are shown at the end
 _PAUSE = 2.0  # seconds without a question after which the indexes are refreshed
 _FILES_NAMED = 5  # stale files in a warning
 _LIKELY = 0.3  # probability from which a quote is shown although it shares no word with the question
@@ -86,7 +87,10 @@ class Session:
 
         "" if there are none.
         """
-        warned = [text if count == 1 else f"{text} ({count:,} questions)" for text, count in self._warned.items()]
+        most = self._warned.most_common(_MOST_WARNINGS)
+        warned = [text if count == 1 else f"{text} ({count:,} questions)" for text, count in most]
+        if left := len(self._warned) - len(most):
+            warned.append(f"There were {left:,} other warnings.")
         warnings = [
             *([self._cache.trouble] if self._cache is not None else []),
             *(self._pending or [_advice_on_stale(list(self._stale))]),

@@ -19,7 +19,7 @@ _STOPPED = re.compile(r"[.!?…。！？:;,][\"'”’)\]»*_]*(?:\[[^\[\]\n.!?�
 _KEY = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,2}:(?:[ \t]+(?P<value>\S.*))?")
 # A word that is broken at the end of a line, with more words or the end of the paragraph after it.
 _BROKEN = re.compile(
-    r"([^\W\d_]+)[-\u2010][ \t]*\n[ \t]*([^\W\d_]+)([^\s-]*)(?:[ \t]+(?=\S)|(?=[ \t]*(?:\n[ \t]*(?:\n|\Z)|\Z)))"
+    r"([^\W\d_]+)-[ \t]*\n[ \t]*([^\W\d_]+)([^\s-]*)(?:[ \t]+(?=\S)|(?=[ \t]*(?:\n[ \t]*(?:\n|\Z)|\Z)))"
 )
 _WORD = re.compile(r"[^\W\d_]+\b(?!-[ \t]*\n)")
 _CODE_INDENT = 4  # more columns than the paragraph before it

@@ -58,10 +58,11 @@ from .text import (
     statements,
     superscript,
     term_spans,
+    with_parts,
     with_title,
     words,
 )
-from .warnings import PLAIN_TEXT, warn
+from .warnings import PLAIN_TEXT, collected_warnings, warn
 
 __all__ = [
     "ANSWER",
@@ -93,6 +94,7 @@ __all__ = [
     "cite_reading",
     "closest_quotes",
     "closest_texts",
+    "collected_warnings",
     "connection_error",
     "contains_answer",
     "contains_words",
@@ -155,6 +157,7 @@ __all__ = [
     "whole_characters",
     "with_digits",
     "with_normal_quantities",
+    "with_parts",
     "with_title",
     "without_thoughts",
     "words",
