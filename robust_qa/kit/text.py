@@ -367,6 +367,8 @@ _LONGEST = 32  # characters of a word, so that the cache stays small
 # Six letters join direct(or|ed|ing) and compos(er|ed). Five rank SQuAD's sentences as well; four, seven and whole words
 # are worse.
 _STEM = 6
+# With these endings away, `rqa_lexical` finds the evidence of 0.9 % more of 1,603 questions (0.3 to 1.5).
+_ENDING = re.compile(r"(?<=[a-z]{4})(?:ed?|ing)\Z")
 
 STOPWORDS = frozenset(
     """a about after all also am an and any are as at be because been before being both but by called can
@@ -389,9 +391,9 @@ def term_spans(text: str, terms: Set[str]) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
-    """Return the first letters of a lower-case word, without accents and without the s of a plural."""
+    """Return the first letters of a lower-case word, without accents, the s of a plural, -e, -ed and -ing."""
     if not word.isascii():
         word = "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         word = word[:-1]
-    return word[:_STEM]
+    return _ENDING.sub("", word)[:_STEM]

@@ -58,8 +58,9 @@ def test_a_long_row_is_quoted_from_the_sentence_that_fits(tmp_path: Path, reader
     assert shown.where == f"{tmp_path / 'jobs.csv'}:3"
 
 
-def test_a_line_of_a_log_answers_alone(folder: Path) -> None:
-    answer = robust_qa.ask("Why did the backup of vault fail?", docs=folder / "backup.log")
+@pytest.mark.parametrize("reader", ["embedded", "lexical"])
+def test_a_line_of_a_log_answers_alone(folder: Path, reader: str) -> None:
+    answer = robust_qa.ask("Why did the backup of vault fail?", docs=folder / "backup.log", reader=reader)
     assert answer.text is not None
     assert answer.text in "2026-03-01 02:04:40 ERROR backup of vault failed: disk full"
 
