@@ -45,14 +45,6 @@ def test_the_row_that_answers_is_quoted_with_its_header_and_placed(
     assert (shown.quote, shown.where) == (row, f"{folder / name}:{line}")
 
 
-def test_the_item_that_answers_is_quoted_alone(tmp_path: Path) -> None:
-    numbers = "- Fire brigade - 112\n- Harbour guard - 555 0110\n- Poison line - 555 0190\n- Plumber - 555 0145\n"
-    (tmp_path / "numbers.md").write_text(f"Emergency numbers\n\n{numbers}")
-    answer = robust_qa.ask("What is the number of the harbour guard?", docs=tmp_path)
-    shown = [*answer.citations, *answer.closest][0]
-    assert (shown.quote, shown.place) == ("- Harbour guard - 555 0110", "line 4")
-
-
 def test_rows_that_a_question_does_not_tell_apart_are_quoted_together(folder: Path) -> None:
     answer = robust_qa.ask("Which pump has the most flow?", docs=folder / "pumps.md")
     shown = [*answer.citations, *answer.closest][0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from .windows import firsts, marked_windows
 if TYPE_CHECKING:
     from .engine import Marking, Settings
 
-_ITEM = re.compile(r"[-*+•] ")
 _PARTS = 12  # of a question's passages whose cosines are computed
 _QUOTES = 6
 _NO_SPAN = -20.0  # margin of a text without a span
@@ -173,9 +171,9 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
         own = [(place[0], span) for span in evidence.spans if span.passage == number and (place := span.place)]
         text = evidence.passages[number].text
         told = statements(text, evidence.question)
-        keyed = _keyed(evidence.question, text, [span for span in told if _is_entry(text, *span)])
+        keyed = _keyed(evidence.question, text, [span for span in told if is_row(text[slice(*span)])])
         alone = next((span for span, loss in keyed.items() if not loss), None)  # the row that is shown alone
-        rows = sum(_is_entry(text, *span) for span in sentences(text)) if alone else 0
+        rows = sum(is_row(text[slice(*span)]) for span in sentences(text)) if alone else 0
         if rows < 2 or any(loss > _BESIDE for span, loss in keyed.items() if span != alone):
             alone = None
         for start, end in quote_windows(text):
@@ -192,11 +190,6 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
             if units:
                 parts.append(max(units, key=lambda unit: unit.logit))
     return sorted(parts, key=lambda part: -part.logit)[:_PARTS]
-
-
-def _is_entry(text: str, start: int, end: int) -> bool:
-    """Return whether a unit is a row or an item of a list, which the words of the question tell apart from others."""
-    return is_row(text[start:end]) or _ITEM.match(text, start) is not None
 
 
 def _keyed(question: str, text: str, rows: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
