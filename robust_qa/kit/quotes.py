@@ -40,26 +40,22 @@ def closest_quotes(question: str, passages: Sequence[Passage], quotes: int = QUO
     """Return a quote from each of the first `quotes` passages, in their order. Passages with equal texts count once.
 
     A quote is up to 60 words of whole sentences: those that share the rarest words with the question. A word is rarer
-    the fewer sentences of all `passages` have it. Among the rows of a table, the one with the rarest is the highlight,
-    and quoted alone if it has twice as many as any other.
+    the fewer sentences of all `passages` have it. Among the rows of a table, the one with the rarest is the highlight.
     """
     found = [set(words(text[start:end])) for text in {each.text for each in passages} for start, end in sentences(text)]
     counts = Counter(word for sentence in found for word in sentence)
     weights = {word: math.log(1 + len(found) / counts[word]) for word in set(words(question)) if counts[word]}
 
-    def shared(text: str, spans: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        return {(a, b): sum(weights[word] for word in weights.keys() & set(words(text[a:b]))) for a, b in spans}
+    def best(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        shared = [weights.keys() & set(words(text[start:end])) for start, end in spans]
+        return max(zip(shared, spans, strict=True), key=lambda pair: sum(weights[word] for word in pair[0]))[1]
 
     def quote(number: int) -> Quote:
         text = passages[number].text
-        windows = shared(text, quote_windows(text))
-        start, end = max(windows, key=windows.__getitem__)
-        inner = shared(text, [span for span in sentences(text) if start <= span[0] and span[1] <= end])
-        row = max(inner, key=inner.__getitem__, default=(start, end))
-        if len(inner) < 2 or not is_row(text[slice(*row)]):
-            return Quote(number, start, end)
-        is_alone = all(weight <= inner[row] / 2 for span, weight in inner.items() if span != row)
-        return Quote(number, *(row if is_alone else (start, end)), highlight=row)
+        start, end = best(text, quote_windows(text))
+        inner = [span for span in sentences(text) if start <= span[0] and span[1] <= end]
+        row = best(text, inner) if len(inner) > 1 else None
+        return Quote(number, start, end, highlight=row if row and is_row(text[slice(*row)]) else None)
 
     first = {passage.text: number for number, passage in reversed([*enumerate(passages)])}
     chosen = [n for text, n in sorted(first.items(), key=lambda item: item[1]) if text.strip()][:quotes]

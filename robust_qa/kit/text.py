@@ -39,8 +39,7 @@ _CODE = re.compile(r"[{}();=:,\\]\Z|\w\([^ )]*\)\Z| [=!]?= ")
 # The beginning of a line of a log or a chat.
 _STAMPED = (
     r"\[[^\]\n]{0,40}\d[:/.-]\d[^\]\n]{0,40}\] ?\S|\d{4}-\d\d-\d\d|\d{1,2}:\d\d"
-    r"|\d{1,2}[/.]\d{1,2}[/.]\d|[A-Z][a-z]{2} +\d+ \d\d:|\d{1,3}(?:\.\d{1,3}){3} |<\w+> "
-    r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[ :]"
+    r"|\d{1,2}[/.]\d{1,2}[/.]\d|[A-Z][a-z]{2} +\d+ \d\d:"
 )
 # A row "column: value; column: value" or "cell | cell", or such a line.
 _ROW = re.compile(rf"[^:;|\n]{{1,80}}: [^;\n]*; [^:;\n]{{1,80}}: |[^|\n]+ \| |{_STAMPED}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Quote
-from robust_qa.kit import content_terms, is_row, quote_windows, sentences, statements, with_title
+from robust_qa.kit import content_terms, is_row, quote_windows, statements, with_title
 
 from .spans import Span, spans
 from .windows import firsts, marked_windows
@@ -21,7 +21,6 @@ _PARTS = 12  # of a question's passages whose cosines are computed
 _QUOTES = 6
 _NO_SPAN = -20.0  # margin of a text without a span
 _KEYED = 2.0  # log-odds that a row loses if it has no word of the question that tells rows apart
-_BESIDE = -0.5  # share of these words less, from which other rows are shown beside it
 _LEAST_MARGIN = -6.0  # of a sentence; below, none is likelier than another
 
 
@@ -172,21 +171,16 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
         text = evidence.passages[number].text
         told = statements(text, evidence.question)
         keyed = _keyed(evidence.question, text, [span for span in told if is_row(text[slice(*span)])])
-        alone = next((span for span, loss in keyed.items() if not loss), None)  # the row that is shown alone
-        rows = sum(is_row(text[slice(*span)]) for span in sentences(text)) if alone else 0
-        if rows < 2 or any(loss > _BESIDE for span, loss in keyed.items() if span != alone):
-            alone = None
         for start, end in quote_windows(text):
             units = []
             for unit in told:
                 first, last = max(start, unit[0]), min(end, unit[1])
                 if first >= last:
                     continue
-                part = unit if unit == alone == (first, last) else (start, end)
                 named = _KEYED * keyed.get(unit, 0.0)
                 best = max((span for at, span in own if first <= at < last), key=lambda span: span.margin, default=None)
                 logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number)) + named
-                units.append(Part(number, *part, logit, best))
+                units.append(Part(number, start, end, logit, best))
             if units:
                 parts.append(max(units, key=lambda unit: unit.logit))
     return sorted(parts, key=lambda part: -part.logit)[:_PARTS]
