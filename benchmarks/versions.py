@@ -1,11 +1,13 @@
 """Ask for numbers that stand in two versions of a document.
 
-    python benchmarks/versions.py READER FOLDER...
+    python benchmarks/versions.py FOLDER... [--cross-fit READER] [--named copy|archive|year|version] [--sample N]
 
 READER is the output of `rqa train documents FOLDER... --cross-fit -o READER`, with the same folders in the same order,
-so that each question is read by a reader that did not learn from its document. A second version of each document, in
-the folder `archive`, has another number in each sentence that answers a question; a number of one digit grows by 2, a
-longer one by 3. It prints how many questions get both numbers, only one of them, something else, or no answer.
+so that each question is read by a reader that did not learn from its document. By default the packaged reader reads.
+A second version of each document has another number in each sentence that answers a question; a number of one digit
+grows by 2, a longer one by 3. `--named` says what tells which of them is the older one: nothing, its folder `archive`,
+or the year or the version in the names of both. It prints how many questions get the newer number alone or with the
+older one, the older one alone, both without an answer, something else, or no answer.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from documents import answer
 from rqa_train.reader.documents import FOLDS, DocumentQuestion, Group, folds, reader_without
 
 NUMBER = re.compile(r"\d+")
+NAMES = {"copy": ("{}", "copy/{}"), "archive": ("{}", "archive/{}"), "year": ("2024/{}", "2021/{}")}
+NAMES["version"] = "v2.0/{}", "v1.0/{}"
 TEXT = {".md", ".rst", ".txt", ".adoc", ".org", ".html", ".tex"}
 LEFT_OUT = {"conflict", "not-in-documents", "yes-no", "list", "two-places", "table-row"}
 
@@ -40,28 +44,31 @@ def changed(row: dict[str, Any], text: str) -> tuple[str, str, str] | None:
     return None
 
 
-def told(row: dict[str, Any], number: str) -> bool:
-    """Return whether the answer or a side of its conflict has the number."""
-    said = [side["text"] for side in row.get("conflicts", [])] or [row.get("answer") or ""]
-    return any(re.search(rf"(?<!\d){number}(?!\d)", each) for each in said)
-
-
 def outcome(row: dict[str, Any], number: str, other: str) -> str:
-    """Return which of the two numbers the answer and its conflict give."""
-    first, second = told(row, number), told(row, other)
-    if first and second:
-        return "both"
-    if row.get("answer") is None:
-        return "none"
-    return "the first alone" if first else "the second alone" if second else "something else"
+    """Return which of the two numbers is the answer, and whether the other one is told beside it."""
+
+    def has(text: str, number: str) -> bool:
+        return re.search(rf"(?<!\d){number}(?!\d)", text) is not None
+
+    said = row.get("answer") or ""
+    beside = " ".join([row.get("reason") or "", *(side["text"] for side in row.get("conflicts", []))])
+    if not said:
+        return "both, no answer" if has(beside, number) and has(beside, other) else "no answer"
+    for name, one, more in (("newer", number, other), ("older", other, number)):
+        if has(said, one):
+            return f"{name}, other told" if has(beside, more) else f"{name} alone"
+    return "something else"
 
 
 def main() -> None:
     """Write the second versions, ask, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("reader", type=Path)
     parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--cross-fit", type=Path, metavar="READER")
+    parser.add_argument("--named", choices=NAMES, default="archive")
+    parser.add_argument("--sample", type=int, metavar="N", help="ask only the first N questions of each part")
     given = parser.parse_args()
+    newer, older = NAMES[given.named]
     lines = [(folder, line) for folder in given.folders for line in (folder / "questions.jsonl").open(encoding="utf-8")]
     parts = folds([Group(msgspec.json.decode(line, type=DocumentQuestion), [], []) for _, line in lines])
     counts: Counter[str] = Counter()
@@ -83,10 +90,16 @@ def main() -> None:
             corpus = Path(place, "corpus")
             shutil.copytree(folder / "corpus", corpus)
             for path, text in versions.items():
-                copy = corpus / "archive" / path.relative_to(folder / "corpus")
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_text(text, encoding="utf-8")
-            readers = [reader_without(given.reader, part) for part in range(FOLDS)]
+                name = path.relative_to(folder / "corpus")
+                first_place, second_place = (corpus / form.format(name) for form in (newer, older))
+                first_place.parent.mkdir(parents=True, exist_ok=True)
+                second_place.parent.mkdir(parents=True, exist_ok=True)
+                (corpus / name).rename(first_place)
+                second_place.write_text(text, encoding="utf-8")
+            if not given.cross_fit:
+                asked = [[line for part in asked for line in part]]
+            readers = [reader_without(given.cross_fit, part) for part in range(FOLDS)] if given.cross_fit else []
+            asked = [part[: given.sample] for part in asked]
             pairs = answer(Path(place), asked, ["-r", "hybrid", "--reader", "embedded"], readers)
         counts.update(outcome(row, *numbers[question.question]) for _, question, row in pairs)
     print(f"{counts.total()} questions: {', '.join(f'{name} {count}' for name, count in counts.most_common())}")

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rqa_train.eor.ballots import Ballots, load
+from rqa_train.eor.ballots import Ballots, gold_of, load
 from rqa_train.eor.search import fit, plain
 
 Floats = NDArray[np.floating[Any]]
@@ -45,7 +45,7 @@ def run(path: Path, metric: Any, arguments: Sequence[str]) -> Ballots:
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode not in {0, 3}:  # 3: some rows failed
             raise SystemExit(f"{' '.join(command)}\nended with exit code {done.returncode}:\n{done.stderr}")
-        ballots, lost = load(output, metric)
+        ballots, lost = load(output, metric, gold_of(path))
     if lost:
         print(f"{lost} rows of {path.name} failed, and are left out", file=sys.stderr)
     return ballots

@@ -78,6 +78,7 @@ from .protocols import (
 from .types import (
     PROBABLE,
     Answer,
+    Checked,
     Citation,
     Completion,
     Continuation,
@@ -108,6 +109,7 @@ __all__ = [
     "BusyError",
     "CallError",
     "CallTimeout",
+    "Checked",
     "Citation",
     "Completion",
     "ConfigError",

@@ -1,4 +1,4 @@
-"""The built-in commands. Each is `command` in the module of its name in `robust_qa.cli`."""
+"""The built-in commands, each `command` in the module of its name in `robust_qa.cli`, and the sections of the help."""
 
 COMMANDS = {
     "ask": "Answer one question.",
@@ -13,3 +13,12 @@ COMMANDS = {
     "completion": "Print the shell's completion script.",
     "help": "Show a manual page.",
 }
+
+SECTIONS = {
+    "Ask": ("ask", "batch", "history"),
+    "Documents": ("index",),
+    "Serve": (),
+    "Measure": (),
+    "Set up": ("init", "config", "plugins", "keys", "cache", "completion", "help"),
+}
+SECTION_OF = {name: section for section, names in SECTIONS.items() for name in names}

@@ -25,9 +25,9 @@ def as_json(answer: Answer) -> dict[str, Any]:
 
     built: dict[str, Any] = msgspec.to_builtins(answer)
     text = built.pop("text")
-    for optional in ("withstands", "best_guess"):
-        if built[optional] is None:
-            del built[optional]
+    built["standing"] = answer.standing
+    if answer.abstained:  # the quotes that a person sees without an answer
+        built["citations"] = msgspec.to_builtins(answer.numbered)
     return {
         "question": built.pop("question"),
         "answer": text,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .commands import COMMANDS
+from .commands import COMMANDS, SECTION_OF, SECTIONS
 from .config import environment
 from .errors import ConfigError, Exit, RqaError, disk_hint, interrupted
 from .stdout import make_private
@@ -64,12 +64,15 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing one."""
-        theirs = self._summaries(ctx)
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-        if theirs:
-            with formatter.section("Commands of plugins"):
-                formatter.write_dl(list(theirs.items()))
+        host = self._host(ctx)
+        section_of = {name.partition(" ")[0]: one.section for name, one in host.commands.items()} if host else {}
+        rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
+        for name, summary in (COMMANDS | self._summaries(ctx)).items():
+            rows.setdefault((SECTION_OF | section_of)[name], []).append((name, summary))
+        for section, commands in rows.items():
+            if commands:
+                with formatter.section(section):
+                    formatter.write_dl(commands)
 
     def _summaries(self, ctx: click.Context) -> dict[str, str]:
         """Return the plugins' commands and groups with their summaries, sorted."""

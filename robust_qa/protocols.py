@@ -333,6 +333,12 @@ class Toolbox(Protocol):
         not exist or is already answering this question.
         """
 
+    async def check(self, answer: Answer) -> Answer:
+        """Return `answer` with each of its sentences checked against the passages that were retrieved.
+
+        The host does so with each answer that a language model wrote. Call it if your decision depends on it.
+        """
+
     def note(self, what: str, /, **data: Any) -> None:
         """Record a decision in the trace. Raises TypeError if `data` cannot be written as JSON."""
 
@@ -507,9 +513,12 @@ class IndexReport:
 
 
 class IndexProgress(Protocol):
-    """Called at intervals with the numbers of finished files, all files (0: not known yet) and passages so far."""
+    """Called at intervals with the numbers of finished files, all files (0: not known yet) and passages so far.
 
-    def __call__(self, done: int, total: int, passages: int) -> None: ...
+    If the files are read before the passages are embedded, `embedded` of all `passages` have their vector.
+    """
+
+    def __call__(self, done: int, total: int, passages: int, embedded: int | None = None) -> None: ...
 
 
 def are_names(value: Any) -> bool:

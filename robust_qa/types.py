@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, NewType, get_args
 
@@ -248,6 +248,38 @@ class Step:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
+Verdict = Literal["supported", "contradicted", "disputed", "not decided"]
+Standing = Literal["", "supported", "partly supported", "not confirmed", "contradicted", "not in the documents"]
+LEADS: Mapping[Standing, str] = {
+    "not confirmed": "Not confirmed: ",
+    "contradicted": "Your documents contradict this: ",
+    "not in the documents": "Not in your documents: ",
+}
+"""What stands before an answer of which no source supports a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A sentence of an answer with its verdict. `citation` is the text that decides, `reason` why nobody judged it.
+
+    `supporting` and `contradicting` have a citation of each independent source. `missing` are the numbers and names of
+    the sentence that stand neither in the texts nor in the question.
+    """
+
+    sentence: str
+    verdict: Verdict
+    citation: Citation | None = None
+    reason: str = ""
+    supporting: tuple[Citation, ...] = ()
+    contradicting: tuple[Citation, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether a source supports the sentence, and all of its numbers and names stand in a text."""
+        return self.verdict in ("supported", "disputed") and not self.missing
+
+
 def _escaped(text: str) -> str:
     """Return a document's text so that Markdown shows it as it is, in one line."""
     return re.sub(r"([\\`*_{}\[\]<>#|!~$])", r"\\\1", " ".join(text.split()))
@@ -266,6 +298,7 @@ class Answer:
       none, the host quotes what it retrieved, unless a language model answered.
     - `withstands`: how many forged sources cannot change the answer, if the strategy proves that.
     - `best_guess`: the likeliest answer, if the strategy abstains because it is not sure enough of one.
+    - `checks`: the sentences of an answer that a language model wrote, checked against what was retrieved.
 
     The host sets the fields from `question` on.
     """
@@ -279,6 +312,7 @@ class Answer:
     closest: tuple[Citation, ...] = ()
     withstands: int | None = None
     best_guess: Position | None = None
+    checks: tuple[Checked, ...] = ()
     # -- set by the host
     question: str = ""
     strategy: str = ""
@@ -297,6 +331,54 @@ class Answer:
         guess, least = self.best_guess, 0.5 if self.conflicts else PROBABLE
         return guess if guess and guess.confidence is not None and guess.confidence >= least else None
 
+    @property
+    def standing(self) -> Standing:
+        """How the sources stand to an answer that was checked, "" to any other."""
+        if not self.checks or self.text is None:
+            return ""
+        if held := sum(each.holds for each in self.checks):
+            return "supported" if held == len(self.checks) else "partly supported"
+        if any(each.missing for each in self.checks):
+            return "not in the documents"
+        if any(each.contradicting for each in self.checks):
+            return "contradicted"
+        return "" if all(each.reason for each in self.checks) else "not confirmed"
+
+    @property
+    def unsupported(self) -> bool:
+        """Whether the documents contradict the answer or lack something in it, and support no sentence of it."""
+        return self.standing in ("contradicted", "not in the documents")
+
+    def marked(self, mark: Callable[[Sequence[Citation]], str]) -> str:
+        """Return the answer as it is shown: its lead, and after each sentence what no source says, and its sources.
+
+        `mark` returns a text with the numbers of citations. A single sentence has none, because they follow it.
+        """
+        shown, rest = LEADS.get(self.standing, ""), self.text or ""
+        several = len(self.checks) > 1
+        for each in self.checks:
+            before, found, rest = rest.partition(each.sentence)
+            body = found.rstrip(".!? ")
+            note = f"no source says {', '.join(each.missing)}" if each.missing else ""
+            if several and not (note or each.holds or each.reason):
+                note = "contradicted" if each.contradicting else "not confirmed"
+            cited = mark(each.supporting) if several and each.holds else ""
+            shown += f"{before}{body}{f' ({note})' if note else ''}{found[len(body) :]}{cited}"
+        return shown + rest
+
+    @property
+    def lead(self) -> str:
+        """The answer, else the probable one with its chance, else why there is none. Every door begins with it."""
+        if self.text is None and (guess := self.probable):
+            return f"Probably: {guess.text} ({guess.confidence:.0%})"
+        return (self.reason or "Not sure.") if self.text is None else self.marked(lambda _: "")
+
+    @property
+    def numbered(self) -> tuple[Citation, ...]:
+        """All citations in the order of their numbers, from 1: of the answer or the probable one, then of the sides."""
+        sides = (*filter(None, [self.probable]), *self.conflicts)
+        return tuple(dict.fromkeys((*self.citations, *(each for side in sides for each in side.citations))))
+
     def __repr__(self) -> str:
         parts = [repr(self.text)]
         if self.confidence is not None:
@@ -312,9 +394,10 @@ class Answer:
     def _repr_markdown_(self) -> str:
         """The answer, its quotes and its conflicts, as a notebook shows them."""
         sure = "" if self.confidence is None else f" ({self.confidence:.0%})"
-        lines = [f"**{_escaped(self.text)}**{sure}" if self.text is not None else _escaped(self.reason or "Not sure.")]
-        if self.probable:
-            lines = [f"Probably: {_escaped(self.probable.text)} ({self.probable.confidence:.0%})"]
+        told = _escaped(self.marked(lambda cited: f" ({', '.join(each.where or each.title for each in cited)})"))
+        lines = [_escaped(self.lead) if self.text is None else f"**{told}**{sure}"]
+        if self.text is not None and self.reason:
+            lines.append(_escaped(self.reason))
         if self.conflicts:
             lines.append("The sources disagree:")
             lines += [

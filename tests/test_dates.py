@@ -97,4 +97,4 @@ def test_sides_with_dates_are_ordered_by_them_after_the_chosen_one() -> None:
 def test_a_conflict_says_which_side_is_newer(capsys: pytest.CaptureFixture[str]) -> None:
     print_answer(Answer(None, conflicts=(side("4.20", "2024-05"), side("3.80", "2020"))))
     lines = capsys.readouterr().out.splitlines()
-    assert "  ○ newer, 2024-05: 4.20: [1]" in lines and "  ○ older, 2020: 3.80: [2]" in lines
+    assert "○ newer, 2024-05: 4.20: [1]" in lines and "○ older, 2020: 3.80: [2]" in lines

@@ -159,7 +159,7 @@ def test_a_default_in_the_example_is_valid_toml_of_its_value() -> None:
                 assert value == (list(default) if isinstance(default, tuple) else default), (table.name, each.name)
 
 
-@pytest.mark.parametrize(("reader", "strategy"), [("embedded", "corroborate"), ("openai", "astute")])
+@pytest.mark.parametrize(("reader", "strategy"), [("embedded", "corroborate"), ("openai", "cascade")])
 def test_the_default_strategy_of_the_texts_is_the_one_that_answers(reader: str, strategy: str) -> None:
     assert f"`{strategy}`" in PAGES["rqa(1)"].partition("Without a configuration")[2].partition("\n\n")[0]
     model = ["-O", "reader.openai.model=m"] if reader == "openai" else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from robust_qa import hookimpl
@@ -52,7 +53,13 @@ def _strategies(registry: Registry) -> None:
         needs={"retrieve", "generate"},
         summary="corrects its own reasoning by what it learns from the passages",
     )
-    add("cascade", "rqa_cascade:Cascade", summary="asks cheap strategies first, and dear ones if those are not sure")
+    add(
+        "cascade",
+        "rqa_cascade:Cascade",
+        rank=40,
+        needs={"retrieve", "generate"},
+        summary="answers without a language model if it is sure, else asks one and checks what it says",
+    )
     add(
         "consensus",
         "rqa_consensus:Consensus",
@@ -82,6 +89,9 @@ def _formats(registry: Registry) -> None:
     add("man", "rqa_roff:read", suffixes="[1-9][a-z]*", sniff="rqa_roff:is_roff")
     add("rst", "rqa_rst:read", suffixes="rst")
     add("subtitles", "rqa_subtitles:read", suffixes="srt|vtt")
+    add("calendar", "rqa_records:read_lines", suffixes="ics|vcs")
+    add("contacts", "rqa_records:read_lines", suffixes="vcf|vcard")
+    add("bibtex", "rqa_records:read_bibtex", suffixes="bib|bibtex")
     add("mailbox", "rqa_mail:read_mailbox", suffixes="mbox")
     add("mail", "rqa_mail:read_mail", suffixes="eml|mht|mhtml")
     add("message", "rqa_mail:read_mail", sniff="rqa_mail:is_mail")
@@ -117,24 +127,34 @@ def _readers_and_evaluators(registry: Registry) -> None:
 
 
 def _commands(registry: Registry) -> None:
-    add = registry.command
-    add("chat", "rqa_chat.command:chat", summary="Ask questions in a conversation, in the terminal.")
-    add("check", "rqa_check.command:check", summary="Check each sentence of an answer against documents.")
-    add("lint", "rqa_lint.command:lint", summary="Find disagreements, duplicates and hidden text in documents.")
-    add("models", "rqa_llamacpp.commands:models", summary="List and download models for the reader llamacpp.")
-    add("mcp", "rqa_mcp.command:mcp", summary="Give agents tools over the Model Context Protocol.")
-    add("search", "rqa_search.command:search", summary="Find passages, without a reader.")
-    add("serve", "rqa_serve.command:serve", summary="Answer questions over HTTP, as OpenAI's chat completions.")
+    ask, serve = (partial(registry.command, section=section) for section in ("Ask", "Serve"))
+    ask("chat", "rqa_chat.command:chat", summary="Ask questions in a conversation, in the terminal.")
+    ask("check", "rqa_check.command:check", summary="Check each sentence of an answer against documents.")
+    registry.command(
+        "lint",
+        "rqa_lint.command:lint",
+        summary="Find disagreements, duplicates and hidden text in documents.",
+        section="Documents",
+    )
+    registry.command(
+        "models",
+        "rqa_llamacpp.commands:models",
+        summary="List and download models for the reader llamacpp.",
+        section="Set up",
+    )
+    serve("mcp", "rqa_mcp.command:mcp", summary="Give agents tools over the Model Context Protocol.")
+    ask("search", "rqa_search.command:search", summary="Find passages, without a reader.")
+    serve("serve", "rqa_serve.command:serve", summary="Answer questions over HTTP, as OpenAI's chat completions.")
     registry.tools("rqa_check.tool:tools")
     registry.engine("provider", "rqa_provider:Provider", summary="answers in batches of the provider, at half price")
     registry.engine("ray", "rqa_ray:Ray", summary="answers on the machines of a Ray cluster")
 
 
 def _lab(registry: Registry) -> None:
-    add = registry.command
-    add("compare", "rqa_eval.compare:compare", summary="Answer a question with several strategies side by side.")
-    add("eval", "rqa_eval.commands:evaluate_sets", summary="Compare the accuracy and cost of strategies.")
-    add("report", "rqa_eval.report.commands:report", summary="Show the results of evaluation runs.")
+    measure = partial(registry.command, section="Measure")
+    measure("compare", "rqa_eval.compare:compare", summary="Answer a question with several strategies side by side.")
+    measure("eval", "rqa_eval.commands:evaluate_sets", summary="Compare the accuracy and cost of strategies.")
+    measure("report", "rqa_eval.report.commands:report", summary="Show the results of evaluation runs.")
     registry.metrics("rqa_eval.metrics:METRICS")
     for name, target, summary in (
         ("answer_refinement", "prompted:AnswerRefinement", "reconsiders its answer from memory with the passages"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..calls.cache import Cache
 from ..calls.contract import check_component, closed
 from ..calls.pipeline import Pipeline
 from ..config.layers import Config
-from ..errors import ConfigError, MissingError
+from ..errors import ConfigError, MissingError, RqaError
 from ..host.loading import Host
 from ..protocols import EmbedderHandle, Relay
 from ..types import Kind
@@ -99,6 +100,15 @@ class Components(Configured):
                     raise
             except MissingError:
                 continue  # its model or index is missing
+        return None
+
+    def judging(self) -> Pipeline | None:
+        """The call pipeline of the first evaluator that judges claims, configured or installed. None without one."""
+        installed = (each.name for each in self.host.components("evaluator") if each.rank > 0)
+        for name in dict.fromkeys(filter(None, (self.defaults.evaluator, *self.config.names("evaluator"), *installed))):
+            with suppress(RqaError):  # its model is missing
+                if self.has("evaluator", name, "judge"):
+                    return self.pipeline("evaluator", name)
         return None
 
     @property

@@ -29,7 +29,7 @@ from ..kit import fenced, final_reply, load_prompts, one_line
 from ..kit.dates import newest_first
 from ..kit.quotes import QUOTES, cite_quote
 from ..kit.text import content_terms, with_title
-from ..kit.warnings import collected_warnings
+from ..kit.warnings import PLAIN_TEXT, collected_warnings
 from ..types import Answer, Citation, Kind, Message, Passage, Power, Question, Step, Usage
 from .components import Components
 from .configured import in_circle, split_reader
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..documents import Indexed
 
 MOST_CHARACTERS = 20_000  # of a question
+_MOST_WARNINGS = 20  # of those of strategies and calls that are shown at the end
 _PAUSE = 2.0  # seconds without a question after which the indexes are refreshed
 _FILES_NAMED = 5  # stale files in a warning
 _LIKELY = 0.3  # probability from which a quote is shown although it shares no word with the question
@@ -74,6 +75,7 @@ class Session:
         self._cache: Cache | None = None
         self.unclosed: list[str] = []  # warnings about components that did not close
         self._warned = Counter[str]()  # by text, the number of questions
+        self._replies = self._unread = 0  # of language models, and those that did not have their form
         self._stale: dict[str, None] = {}  # cited files that are not as they were indexed
         self._pending: list[str] = []  # what is not up to date in the indexes
         self._fresh_at = math.inf  # when the indexes were last known to be up to date
@@ -86,10 +88,12 @@ class Session:
 
         "" if there are none.
         """
+        small = f"{self._unread:,} of {self._replies:,} replies {PLAIN_TEXT}" if self._unread else ""
         warned = [text if count == 1 else f"{text} ({count:,} questions)" for text, count in self._warned.items()]
         warnings = [
             *([self._cache.trouble] if self._cache is not None else []),
             *(self._pending or [_advice_on_stale(list(self._stale))]),
+            small,
             *warned,
             *self.unclosed,
         ]
@@ -176,6 +180,8 @@ class Session:
         try:
             with collected_warnings() as warnings:
                 answer = await answer_of(name, self.components.strategy(name), toolbox, toolbox.received)
+                if toolbox.replies:  # a language model wrote it
+                    answer = await toolbox.check(answer)
             closest = answer.closest or await _closest(answer, toolbox)
             if answer.text is None and toolbox.retrieved and not (closest or cited(answer)):
                 answer = dataclasses.replace(answer, reason="No passage that was found is about the question.")
@@ -185,7 +191,11 @@ class Session:
             cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
             raise own_error.with_traceback(error.__traceback__) from cause
         finally:
-            self._warned.update(set(warnings))
+            self._replies += len(toolbox.replies)
+            self._unread += warnings.count(PLAIN_TEXT)
+            for text in set(warnings) - {PLAIN_TEXT}:
+                is_shown = text in self._warned or len(self._warned) < _MOST_WARNINGS
+                self._warned[text if is_shown else "There were other warnings."] += 1
             if self._fresh_at != math.inf:
                 self._fresh_at = time.monotonic()
         answer = dataclasses.replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +14,7 @@ from ..calls.contract import answer_of, corrected_by
 from ..calls.pipeline import Call, Pipeline
 from ..calls.trace import Preview, Trace
 from ..config import options
-from ..errors import ConfigError, MissingError, PluginError
+from ..errors import ConfigError, MissingError, PluginError, RqaError
 from ..expressions import (
     BUILT_IN,
     GIVEN,
@@ -45,6 +46,7 @@ from ..types import (
     Reading,
 )
 from . import reading
+from .checking import checked
 from .components import Components
 from .configured import split_reader
 from .context_window import Layout, fit_window, shown_order
@@ -68,7 +70,8 @@ class Toolbox:
     `k`: the number of passages to retrieve. `given_k`: how many of the question's own to use (None: all).
     `asked_for`: the command line named the retriever, with -r or --docs.
     `within`: the strategies and evaluators that are working on this question, and may not be called again.
-    `received`: gets all passages that are retrieved. Strategies that hand passages on share it.
+    `received` gets all passages that are retrieved, and `replies` all of the reader's, each with the documents that it
+    was shown, in the order of their numbers. Strategies that hand passages on share both.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Toolbox:
         asked_for: bool = False,
         within: frozenset[str] = frozenset(),
         received: list[Passage] | None = None,
+        replies: list[tuple[str, Sequence[Passage]]] | None = None,
     ) -> None:
         self.question = question
         self.components = components
@@ -96,6 +100,7 @@ class Toolbox:
         self.asked_for = asked_for
         self.within = within
         self.received = [] if received is None else received
+        self.replies = [] if replies is None else replies
         self._get_reader = (lambda: reader) if reader else get_reader
         self._get_evaluator = get_evaluator
         self.retrieved: list[Passage] = []  # the first passages that the strategy got
@@ -210,6 +215,7 @@ class Toolbox:
     def given(self, name: str, k: int | None, query: str | None) -> list[Passage]:
         """The question's own passages, or a part of them: no call, but a step in the trace."""
         passages = list(GIVEN_PARTS[name](self.question.passages or ()))[:k]
+        self.received += passages
         data = {"passages": msgspec.to_builtins(passages)} if self.trace.detailed else None
         self.trace.add("retrieve", self.question.text if query is None else query, component=name, data=data)
         return passages
@@ -267,6 +273,7 @@ class Toolbox:
             preview=reading.preview if final else None,
         )
         completion = await reader.call(generation, self.trace)
+        self._keep(completion, passages, order=order, seed=seed)
         shown = shown_order(passages, self._layout(order, seed))
         found = reading.parse_reading(completion, passages)  # whose numbers are those that were shown
         return dataclasses.replace(found, passages=tuple(shown[number] for number in found.passages))
@@ -295,7 +302,14 @@ class Toolbox:
         """One reply of the language model to `prompt`."""
         if reader:
             return await self.replaced(reader=self.components.pipeline("reader", reader)).generate(prompt, **how)
-        return await self._reader().call(await self._generation(prompt, **how), self.trace)
+        shown = {name: how[name] for name in ("passages", "order", "seed") if name in how}
+        completion = await self._reader().call(await self._generation(prompt, **how), self.trace)
+        self._keep(completion, **shown)
+        return completion
+
+    def _keep(self, completion: Completion, passages: Sequence[Passage] = (), **layout: Any) -> None:
+        """Keep the reply with the documents that the model was shown."""
+        self.replies.append((completion.text, self.numbered(passages, **layout)))
 
     async def _generation(
         self,
@@ -377,7 +391,9 @@ class Toolbox:
             {"prompt": prompt} if self.trace.detailed else {},
             repeatable=_repeatable(reader.options, decoding),
         )
-        return await reader.call(call, self.trace)
+        continuation = await reader.call(call, self.trace)
+        self.replies.append((continuation.text, ()))
+        return continuation
 
     # -- asking the evaluator
 
@@ -429,6 +445,16 @@ class Toolbox:
         toolbox = self._handing_to(strategy, passages)
         return await answer_of(strategy, self.components.strategy(strategy), toolbox, self.received)
 
+    async def check(self, answer: Answer) -> Answer:
+        """`answer` with its sentences checked against the passages that were retrieved."""
+        evaluator = None
+        with suppress(RqaError):  # its model is missing
+            evaluator = self.evaluator
+        if evaluator is None or not hasattr(evaluator.component, "judge"):
+            evaluator = self.components.judging()
+        judging = self.replaced(get_evaluator=lambda: evaluator) if evaluator else None
+        return await checked(answer, self.question.text, self.received, self.replies, judging)
+
     def note(self, what: str, /, **data: Any) -> None:
         """Record a decision in the trace."""
         try:
@@ -448,6 +474,7 @@ class Toolbox:
             given_k=None,
             within=self.within | {name},
             received=self.received,
+            replies=self.replies,
         )
 
     def _within(self, evaluator: str) -> Toolbox:

@@ -197,7 +197,7 @@ class OutFile:
     def _drop_failed(self) -> None:
         kept, ends = array("Q"), array("Q", [0])
         for number, (end, written) in enumerate(self._lines()):
-            if written.error is msgspec.UNSET:
+            if written.error is None:
                 kept.append(number)
             ends.append(end)
         if len(kept) < len(ends) - 1:
@@ -260,7 +260,7 @@ class OutFile:
             if line.row >= len(self._hashes):
                 self._hashes.extend([0] * (line.row + 1 - len(self._hashes)))
             self._hashes[line.row] = _hash(line.question, line.id, line.passages)
-            if line.error is not msgspec.UNSET:
+            if line.error is not None:
                 self.failed += 1
                 self.unreadable += line.error.type == InputError.__name__
 
@@ -332,7 +332,7 @@ class _Line(msgspec.Struct):
     question: Raw = Raw()
     id: Raw = Raw()
     passages: Raw = Raw()
-    error: _Error | msgspec.UnsetType = msgspec.UNSET
+    error: _Error | None = None
 
 
 _decode_line = msgspec.json.Decoder(_Line).decode

@@ -17,7 +17,7 @@ from ..errors import InputError
 
 # The columns of a table that follow the row's own, in this order.
 _LAST = """answer confidence sources abstained reason error row strategy seconds citations conflicts best_guess closest
-withstands usage details trace""".split()
+withstands standing checks usage details trace""".split()
 _LONGEST_CELL = 32_767  # characters, in a workbook
 
 _decode = msgspec.json.Decoder(dict[str, Raw]).decode

@@ -25,8 +25,8 @@ from .lines import LONGEST
 
 # The fields that rqa adds to an output line. An input field of the same name moves into `input`.
 OWN_FIELDS = frozenset(
-    """row answer abstained confidence citations conflicts best_guess closest withstands reason usage seconds strategy
-    details trace error input""".split()
+    """row answer abstained confidence citations conflicts best_guess closest withstands standing checks reason usage
+    seconds strategy details trace error input""".split()
 )
 _OTHER_NAMES = "ctxs contexts context positive_ctxs paragraphs docs documents".split()  # of passages, in other tools
 
@@ -86,18 +86,7 @@ class Row:
         self, answer: Answer, *, details: bool = False, trace: bool | Literal["whole"] = False, passages: bool = True
     ) -> bytes:
         """The output line for an answer or an abstention, with an outline of the trace or the whole of it."""
-        line = self._echo(passages) | {
-            "answer": answer.text,
-            "abstained": answer.text is None,
-            "confidence": answer.confidence,
-            "citations": answer.citations,
-        }
-        for name in ("conflicts", "best_guess", "closest", "withstands", "reason"):
-            if (value := getattr(answer, name)) not in ("", (), None):
-                line[name] = value
-        line["usage"] = answer.usage
-        line["seconds"] = round(answer.seconds, 4)
-        line["strategy"] = answer.strategy
+        line = self._line(answer, passages)
         if details:
             line["details"] = answer.details
         if trace:
@@ -106,12 +95,31 @@ class Row:
 
     def failed(self, error: RqaError, *, passages: bool = True) -> bytes:
         """The output line for a row that failed."""
-        line = self._echo(passages)
+        line = self._line(Answer(None, usage=error.usage), passages) | {"abstained": None}
         line["error"] = {"type": error.kind, "message": _writable(error.message), "row": self.number}
         if error.hint:
             line["error"]["hint"] = _writable(error.hint)
-        line["usage"] = error.usage
         return _encode(line) + b"\n"
+
+    def _line(self, answer: Answer, passages: bool) -> dict[str, Any]:
+        """The fields that every row has, so that programs need not ask which ones are there."""
+        return self._echo(passages) | {
+            "answer": answer.text,
+            "abstained": answer.abstained,
+            "confidence": answer.confidence,
+            "citations": answer.numbered if answer.abstained else answer.citations,
+            "conflicts": answer.conflicts,
+            "best_guess": answer.best_guess,
+            "closest": answer.closest,
+            "withstands": answer.withstands,
+            "standing": answer.standing,
+            "checks": answer.checks,
+            "reason": answer.reason,
+            "usage": answer.usage,
+            "seconds": round(answer.seconds, 4),
+            "strategy": answer.strategy,
+            "error": None,
+        }
 
     def _echo(self, passages: bool) -> dict[str, Any]:
         line: dict[str, Any] = dict(self.fields)

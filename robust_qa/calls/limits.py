@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ..errors import RqaError, UnavailableError
+from ..errors import ConfigError, RqaError, UnavailableError
 from ..types import Kind, Usage
 
 _BATCH_DISCOUNT = 0.5  # of a provider's batch API
@@ -28,6 +28,9 @@ class Limits:
     prompt_price: Annotated[float, Meta(ge=0)] | None = None  # of a million prompt tokens, in a currency of your choice
     completion_price: Annotated[float, Meta(ge=0)] | None = None  # of a million completion tokens
 
+    most_calls: Annotated[int, Meta(ge=1)] | None = None  # calls that one command or session may make
+    most_cost: Annotated[float, Meta(gt=0)] | None = None  # price that the calls of one command or session may have
+
     def cost(self, usage: Usage) -> float | None:
         """The price of the tokens in `usage`, None without prices. Calls in a provider's batch cost half."""
         if self.prompt_price is None and self.completion_price is None:
@@ -37,6 +40,30 @@ class Limits:
         ) * usage.completion_tokens
         discount = _BATCH_DISCOUNT * usage.batched / usage.calls if usage.batched else 0.0
         return prices * (1.0 - discount) / 1e6
+
+
+class Ceiling:
+    """Counts the calls of a component and their tokens, and refuses more than its limits allow."""
+
+    def __init__(self, name: str, limits: Limits) -> None:
+        self._name = name
+        self._limits = limits
+        self._calls = 0
+        self.usage = Usage()
+        if limits.most_cost and limits.prompt_price is None and limits.completion_price is None:
+            raise ConfigError(
+                f"{name} has `most_cost` and no price.", hint="Set `prompt_price` and `completion_price` beside it."
+            )
+
+    def count(self) -> None:
+        """Count a call that begins. Raises UnavailableError if the calls before it reached a limit."""
+        cost = self._limits.cost(self.usage) or 0.0
+        for name, spent in (("most_calls", self._calls), ("most_cost", cost)):
+            most = getattr(self._limits, name)
+            if most is not None and spent >= most:
+                message = f"{self._name} reached its limit `{name}` of {most:g}."
+                raise UnavailableError(message, hint="Raise it to go on.", general=True, limited=True)
+        self._calls += 1
 
 
 RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Limits))})

@@ -26,7 +26,7 @@ from .cache import Cache
 from .concurrency import Slot, Slots
 from .contract import CONTRACT, attributed, invalid, unit_vectors, validated
 from .grouping import Batcher, SharedCall
-from .limits import LONGEST_WAIT, Closed, Limits, RateLimit, RetryPolicy
+from .limits import LONGEST_WAIT, Ceiling, Closed, Limits, RateLimit, RetryPolicy
 from .trace import Preview, Trace, Unfolding, Watcher, step_data
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ class Pipeline:
         self._in_flight: dict[object, SharedCall] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._rate = RateLimit(limits.rpm)
+        self._ceiling = Ceiling(name, limits)
         self._refusal = ""  # the provider's message when it asked for a long pause
         self._batchers: dict[str, Batcher] = {}
         self._slots: dict[str, Slots] = {}
@@ -165,15 +166,18 @@ class Pipeline:
         policy = RetryPolicy(0 if self._delegates else self.limits.retries, self._rate)
         retries = 0
         while True:
+            self._ceiling.count()
             with collected_warnings() as warnings:
                 try:
                     if watcher and watcher.streaming and call.preview and hasattr(self.component, "generate_stream"):
                         result = await self._stream(call, Unfolding(call.preview, watcher.answer))
                     else:
                         result = await self._attempt(call, retries)
+                    self._ceiling.usage += getattr(result, "usage", _NO_USAGE)
                     result = self._validated(call, result)
                     break
                 except RqaError as error:
+                    self._ceiling.usage += error.usage
                     if not self._delegates:  # the calls that it made are charged already
                         shared.usage += error.usage
                     if shared.over or (wait := policy.wait(error)) is None:

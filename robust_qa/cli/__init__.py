@@ -25,12 +25,14 @@ from .output import (
     console,
     cost_line,
     explain,
+    marked_answer,
     print_answer,
     print_data,
     print_rows,
     print_source,
     print_sources,
     print_to,
+    print_wrapped,
 )
 from .run import Run
 
@@ -52,6 +54,7 @@ __all__ = [
     "filter_options",
     "history_option",
     "jobs_option",
+    "marked_answer",
     "output_option",
     "passages_in",
     "print_answer",
@@ -60,6 +63,7 @@ __all__ = [
     "print_source",
     "print_sources",
     "print_to",
+    "print_wrapped",
     "retrieval_options",
     "suffix_of",
 ]

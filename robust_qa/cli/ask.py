@@ -93,10 +93,14 @@ def command(
         try:
             runner = click.get_current_context().with_resource(_entered(run, session))
             answer = runner.run(_answer(session, parsed, trace, live))
-        except RqaError:
-            if explain and trace.steps:
+        except (RqaError, KeyboardInterrupt) as error:  # show what was reached
+            if trace.steps and (explain or (live.steps and not isinstance(error, RqaError))):
                 output.explain_steps(parsed.text, trace.steps, verbose=run.verbosity > 0)
             raise
+    if filters and answer.abstained and not any(step.data.get("passages") for step in answer.trace):
+        flags = {"within": "in", "types": "type"}
+        given = " ".join(f"--{flags.get(name, name)} {value}" for name, value in filters.items())
+        run.say(f"no passage fits {given}. `rqa index --list` lists what is indexed")
     if explain:
         output.explain(answer, verbose=run.verbosity > 0)
     if short:
@@ -104,7 +108,8 @@ def command(
     elif as_json:
         output.print_json(answer)
     else:
-        output.print_answer(answer, shown=live.end(answer.text or ""), cost=run.verbosity >= 0)
+        shown = live.end(output.marked_answer(answer))
+        output.print_answer(answer, shown=shown, cost=run.verbosity >= 0, whole=run.verbosity > 0)
 
 
 def _names_given(retriever: str) -> bool:

@@ -29,6 +29,8 @@ from .run import LOCAL, Run
 from .stopping import stoppable
 
 _STDIN = 0
+_MEASURED = 5  # rows that an estimate of the cost is made from
+_LOOK_EVERY = 0.1  # seconds
 
 
 async def answer_rows(run: Run, batch: Batch, label: str = "") -> Tally:
@@ -84,13 +86,14 @@ async def _supervised(run: Run, batch: Batch, label: str) -> AsyncIterator[None]
     tally, resumable = batch.tally, batch.resumable
     on_terminal = batch.out is None and os.isatty(stdout.descriptor())
     progress = watch(run, tally, answers_on_terminal=on_terminal, label=label)
-    watching = asyncio.create_task(progress)
+    watching = {asyncio.create_task(each) for each in (progress, _estimate(run, batch, label))}
     try:
         with stoppable(batch, partial(_say_interrupted, run, tally, resumable=resumable)):
             yield
     finally:
-        watching.cancel()
-        await asyncio.wait({watching})
+        for task in watching:
+            task.cancel()
+        await asyncio.wait(watching)
     if tally.finished or not batch.trouble:
         _summarise(run, tally, label)
     if batch.trouble:
@@ -101,6 +104,26 @@ async def _supervised(run: Run, batch: Batch, label: str) -> AsyncIterator[None]
     if batch.stopped:
         _say_interrupted(run, tally, resumable=resumable)
         raise Interrupted
+
+
+async def _estimate(run: Run, batch: Batch, label: str) -> None:
+    """Say once what the calls of all rows will cost, by those of the first rows of this run."""
+    tally = batch.tally
+    while True:
+        await asyncio.sleep(_LOOK_EVERY)
+        if tally.finished >= _MEASURED:
+            break
+    left, usage = (tally.total or 0) - tally.done, tally.usage
+    if not usage.calls or left < 2 * _MEASURED:
+        return
+    scale = left / tally.finished
+    line = f"{left:,} rows will take about {scale * usage.calls:,.0f} calls and "
+    line += f"{scale * usage.prompt_tokens:,.0f} + {scale * usage.completion_tokens:,.0f} tokens"
+    reader = batch.session.components.default("reader")
+    if reader and (cost := reader.cost(usage)):
+        line += f", {scale * cost:,.2f} at its prices"
+    line += f", as the first {tally.finished} do"
+    run.say(f"{label}: {line}" if label else line)
 
 
 def _say_interrupted(run: Run, tally: Tally, *, resumable: bool) -> None:

@@ -53,10 +53,8 @@ def _show_help(ctx: click.Context, topic: str, pages: list[str]) -> None:
     found = group.get_command(ctx.find_root(), topic)
     if found is None:
         known = [*pages, *group.list_commands(ctx.find_root())]
-        raise InputError(
-            f"There is no manual page on {topic!r}; the topics are {', '.join(sorted(set(known)))}.",
-            hint=did_you_mean(topic, known),
-        )
+        topics = f"The topics are {', '.join(sorted(set(known)))}."
+        raise InputError(f"There is no manual page on {topic!r}.", hint=did_you_mean(topic, known) or topics)
     with click.Context(found, info_name=topic, parent=ctx.find_root()) as theirs:
         click.echo(found.get_help(theirs))
 

@@ -30,7 +30,21 @@ def _list_options(command: F) -> F:
     return command
 
 
-@click.group("history", invoke_without_command=True, epilog="Example: rqa history search lighthouse")
+class _History(click.Group):
+    """`rqa history 41` shows the answer 41."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, ["show", *args] if args[0].isdecimal() else args)
+
+
+@click.group(
+    "history",
+    cls=_History,
+    invoke_without_command=True,
+    epilog="Examples: rqa history 41\n\nrqa history search lighthouse",
+)
 @_list_options
 @click.pass_context
 def command(ctx: click.Context, /, *, limit: int, as_json: bool) -> None:
@@ -71,7 +85,7 @@ def show(run: Run, /, id: int, as_json: bool) -> None:
     out.print(Text(printable(entry.question)))
     out.print(Text(f"{_when(entry):%Y-%m-%d %H:%M} · rqa {entry.command}", style="dim"))
     out.print()
-    output.print_answer(from_json(whole), cost=run.verbosity >= 0)
+    output.print_answer(from_json(whole), cost=run.verbosity >= 0, whole=run.verbosity > 0)
 
 
 @command.command("export", epilog="Example: rqa history export > answers.jsonl")
@@ -106,10 +120,12 @@ def _print_list(words: Sequence[str], limit: int, as_json: bool) -> None:
     from rich.text import Text
 
     from ..answering.history import History
+    from ..encoding import from_json
     from . import output
 
     with closing(History()) as history:
         entries = history.entries(words, limit=limit)
+        leads = [entry.answer or from_json(history.whole(entry.id)[1]).lead for entry in entries]
     if as_json:
         output.print_data([*map(_as_json, entries)])
         return
@@ -117,9 +133,9 @@ def _print_list(words: Sequence[str], limit: int, as_json: bool) -> None:
         click.echo("No answers." if words else "The history is empty.", err=True)
     out = output.console()
     width = max((len(str(entry.id)) for entry in entries), default=0)
-    for entry in entries:
+    for entry, lead in zip(entries, leads, strict=True):
         line = Text(f"{entry.id:{width}}  {_when(entry):%Y-%m-%d %H:%M}  {single_line(entry.question)}  ")
-        line.append(single_line(entry.answer or "Not sure."), style="bold" if entry.answer else "dim")
+        line.append(single_line(lead), style="bold" if entry.answer else "dim")
         if out.is_terminal:
             line.truncate(out.width, overflow="ellipsis")
         out.print(line, soft_wrap=True)

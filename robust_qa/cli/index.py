@@ -56,7 +56,7 @@ def command(
         components.component(kind, table)
     name = indexing.indexing_retriever(components, named=bool(retriever))
     if listed:
-        _list(components, name)
+        _list(run, components, name)
         return
     changes = _changes(paths) if watch else iter(())
     _update(run, components, name, paths, remove=remove)
@@ -92,6 +92,9 @@ def _update(run: Run, components: Components, name: str, paths: Sequence[Path], 
     began = time.perf_counter()
     with indexing_progress(run) as progress:
         report = indexing.index(components, name, paths, progress, remove=remove)
+    found = report.added + report.changed + report.removed + report.unchanged
+    if paths and not found and not report.skipped:
+        run.say(f"there are no files to index in {', '.join(map(str, paths))}")
     lines = summarised(report.skipped)
     for line in lines:
         run.say(line)
@@ -103,11 +106,11 @@ def _update(run: Run, components: Components, name: str, paths: Sequence[Path], 
     )
     if warning := indexing.open_to_others(report):
         run.say(warning)
-    if report.skipped and not report.added + report.changed + report.removed + report.unchanged:
+    if report.skipped and not found:
         raise InputError("None of these files can be read.")
 
 
-def _list(components: Components, name: str) -> None:
+def _list(run: Run, components: Components, name: str) -> None:
     """Print the files of an index on stdout: the number of passages of each, then what was skipped and why."""
     from ..answering.indexing import indexed_files
     from ..sanitize import single_line
@@ -117,3 +120,7 @@ def _list(components: Components, name: str) -> None:
         click.echo(f"{kept.passages:>7,}  {single_line(file.removeprefix(here))}")
         for place, why in kept.skipped:
             click.echo(f"skipped  {single_line(place.removeprefix(here))}: {single_line(why)}")
+    if components.has("retriever", name, "unembedded"):
+        missing = components.build("retriever", name).unembedded()
+        if missing:
+            run.say(f"{missing:,} passages are not embedded yet, so only their words are found. Run `rqa index`")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -22,14 +23,15 @@ class Live:
     def __init__(self, *, steps: bool, streaming: bool) -> None:
         self.shown = ""
         self.streaming = streaming
-        self._steps = steps and can_draw()
+        self.steps = steps and can_draw()
         self._out = console() if streaming else None  # on this stdout: for plugins it is stderr soon
         self._step = ""
         self._drawing = False
+        self._began = time.monotonic()
 
     def step(self, what: str) -> None:
-        """Show what is being done."""
-        self._step = what
+        """Show what is being done, until the next step with the seconds that it takes."""
+        self._step, self._began = what, time.monotonic()
         if self._drawing:
             redraw(single_line(what))
 
@@ -44,12 +46,12 @@ class Live:
     @asynccontextmanager
     async def drawing(self) -> AsyncIterator[None]:
         """Draw steps from 0.3 s on, and erase them at the end."""
-        timer = asyncio.get_running_loop().call_later(_STEPS_AFTER, self._begin) if self._steps else None
+        drawing = asyncio.create_task(self._draw()) if self.steps else None
         try:
             yield
         finally:
-            if timer:
-                timer.cancel()
+            if drawing:
+                drawing.cancel()
             self._erase()
 
     def end(self, answer: str) -> str:
@@ -66,10 +68,13 @@ class Live:
         self._out.print(Text(text, style="bold"), end="", soft_wrap=True)
         self._out.file.flush()
 
-    def _begin(self) -> None:
+    async def _draw(self) -> None:
+        await asyncio.sleep(_STEPS_AFTER)
         self._drawing = not self.shown
-        if self._drawing:
-            redraw(single_line(self._step))
+        while self._drawing:
+            seconds = int(time.monotonic() - self._began)
+            redraw(single_line(f"{self._step} · {seconds} s" if seconds else self._step))
+            await asyncio.sleep(1)
 
     def _erase(self) -> None:
         """Erase the step, and draw no further ones."""

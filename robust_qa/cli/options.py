@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -293,8 +294,11 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def with_filters(*args: Any, within: str | None, **params: Any) -> Any:
         given = {"within": within, **{name: params.pop(name) for name in ("types", "since", "title")}}
-        if (since := given["since"]) and iso_date(since) != since:
-            raise click.UsageError(f"--since {since} is not a date. Write 2025-01-31, 2025-01 or 2025.")
+        if since := given["since"]:
+            days = {"today": 0, "yesterday": 1}.get(since)
+            given["since"] = since if days is None else (date.today() - timedelta(days)).isoformat()
+            if iso_date(given["since"]) != given["since"]:
+                raise click.UsageError(f"--since {since} is not a date. Write 2025-01-31, 2025-01, 2025 or yesterday.")
         return command(*args, filters={name: value for name, value in given.items() if value}, **params)
 
     add = with_options(
@@ -302,7 +306,11 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--type", "types", metavar="SUFFIXES", help="Search only files with these suffixes, as in pdf,docx."
         ),
-        click.option("--since", metavar="DATE", help="Search only documents of this date or later, as in 2025-01-31."),
+        click.option(
+            "--since",
+            metavar="DATE",
+            help="Search only documents of this date or later, as in 2025-01-31 or yesterday.",
+        ),
         click.option("--title", metavar="WORDS", help="Search only passages with these words in their title."),
     )
     return add(with_filters)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -16,8 +18,7 @@ from ..config.files import atomic_write
 from ..encoding import as_json
 from ..errors import Exit, InputError
 from ..sanitize import printable, printable_json, single_line
-from ..stdout import descriptor
-from ..types import Answer, Citation, Step
+from ..types import Answer, Citation, Position, Step
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,14 +35,25 @@ _STALE = {
 }
 _MARKED = "magenta"  # legible on white and on black
 _UNSURE = "yellow"  # of an answer that is only probable; legible on white and on black
+_UNWRAPPED = 10_000  # columns
 _LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain without -v
 
 
 def complain(error: RqaError) -> None:
     """Print an error and its hint on stderr."""
-    click.echo(f"rqa: {printable(error.message)}", err=True)
+    say(f"rqa: {printable(error.message)}")
     for line in error.hint.splitlines():
-        click.echo(f"     {printable(line)}", err=True)
+        say(f"     {printable(line)}")
+
+
+def say(line: str) -> None:
+    """Print a line of a message on stderr, wrapped on a terminal with the indent of "rqa: "."""
+    if not sys.stderr.isatty():
+        click.echo(line, err=True)
+        return
+    from rich.text import Text
+
+    print_wrapped(console(err=True), Text(line), hanging=5)
 
 
 def print_to(out: Path | None) -> None:
@@ -83,7 +95,7 @@ def print_rows(lines: Sequence[bytes], out: Path | None) -> None:
 def console(*, err: bool = False) -> Console:
     """Return a console that styles text only on terminals, or as NO_COLOR and FORCE_COLOR say.
 
-    Its width is that of the terminal on any standard stream, because piped output often ends up there.
+    A pipe gets each row in one line, unless COLUMNS says how wide it is.
     """
     from rich.console import Console
 
@@ -93,11 +105,10 @@ def console(*, err: bool = False) -> Console:
 
     stream = sys.stderr if err else sys.stdout
     width = height = None  # rich asks the terminal at each print
-    terminal = next(filter(os.isatty, (*range(3), descriptor())), None)
-    if "COLUMNS" in os.environ or terminal is None:
-        import shutil
-
+    if "COLUMNS" in os.environ:
         width, height = shutil.get_terminal_size((100, 25))  # rich prints nothing if COLUMNS is 0
+    elif not stream.isatty():
+        width, height = _UNWRAPPED, 25
     return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width, height=height)
 
 
@@ -115,108 +126,160 @@ def print_data(data: Any) -> None:
 
 
 def print_short(answer: Answer) -> None:
-    """Print the answer alone on stdout. Exits with 6 if there is none."""
-    if answer.text is None:
+    """Print the answer alone on stdout. Exits with 6 if there is none, or if the documents do not support it."""
+    if answer.text is None or answer.unsupported:
         raise click.exceptions.Exit(Exit.NEGATIVE)
     click.echo(printable(answer.text))
 
 
-def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, quotes: bool = True) -> None:
-    """Print the answer, conflicts, numbered sources and closest passages on stdout, and the cost on stderr.
+def marked_answer(answer: Answer) -> str:
+    """Return the line of an answer: with its standing, and in several sentences with the numbers of their sources."""
+    numbers = {citation: number for number, citation in enumerate(answer.numbered, start=1)}
+    return printable(answer.marked(lambda cited: " " + "".join(f"[{numbers[each]}]" for each in cited)))
 
-    `shown`: the first part of the answer, which is on the screen already. `quotes`: also quote the sources.
+
+def print_answer(
+    answer: Answer, *, shown: str = "", cost: bool = True, whole: bool = False, more: str = "-v shows them"
+) -> None:
+    """Print the answer with its quotes, then the other sides with theirs, on stdout, and the cost on stderr.
+
+    `shown`: the first part of the answer, which is on the screen already. Other passages are only counted below an
+    answer, unless `whole` is true. `more` says how to see them.
     """
     from rich.text import Text
 
-    from ..kit.dates import date_of
-
-    out = console()
-    if answer.text is None and (guess := answer.probable):
-        out.print(Text(f"Probably: {single_line(guess.text)} ({guess.confidence:.0%})", style=_UNSURE))
-        if answer.conflicts:
-            out.print(Text(printable(answer.reason)))
-    elif answer.text is None:
-        out.print(Text(printable(answer.reason) or "Not sure."))
-    else:
-        text = Text(printable(answer.text)[len(shown) :], style="bold")
-        if out.is_terminal and answer.confidence is not None:  # a pipe gets the answer alone on its line
-            text.append(f" ({answer.confidence:.0%})", style="not bold")
-        out.print(text, soft_wrap=bool(shown))
-        if answer.reason:
-            out.print(Text(printable(answer.reason)))
-    sources = _numbered(answer)
-    if answer.conflicts:
+    out, guess = console(), answer.probable
+    sure = answer.text is not None
+    weak = guess or answer.unsupported or answer.standing == "not confirmed"
+    lead = Text(marked_answer(answer) if sure else single_line(answer.lead), _UNSURE if weak else "bold" * sure)
+    if sure and out.is_terminal and answer.confidence is not None:  # a pipe gets the answer alone on its line
+        lead.append(f" ({answer.confidence:.0%})", "not bold")
+    print_wrapped(out, lead[len(shown) :], soft=bool(shown))
+    if answer.reason and (sure or (guess and not answer.reason.startswith("Not sure"))):
+        print_wrapped(out, Text(printable(answer.reason)))
+    told = answer.text or (guess.text if guess else "")
+    sides = [side for side in answer.conflicts if not (side.chosen or side.text == told)]
+    of_sides = {citation for side in sides for citation in side.citations}
+    own = answer.citations if sure else [each for each in answer.numbered if each not in of_sides]
+    numbers = {citation: number for number, citation in enumerate(answer.numbered, start=1)}
+    if own:
         out.print()
-        out.print(Text("The sources disagree:"))
-        ages = list(map(date_of, answer.conflicts))
-        for position, date in zip(answer.conflicts, ages, strict=True):
-            mark = "●" if position.chosen else "○"
-            confidence = "" if position.confidence is None else f" ({position.confidence:.0%})"
-            when = ""
-            if all(ages) and len(set(ages)) > 1:
-                when = f"{'newer' if date == max(ages) else 'older'}, {date}: "
-            who = ", ".join(f"[{sources[citation]}]" for citation in dict.fromkeys(position.citations)) or "no source"
-            _print_indented(out, Text(f"{mark} {when}{single_line(position.text)}{confidence}: {who}"), 2)
-    print_sources(answer, quotes=quotes)
+    for citation in own:
+        print_source(citation, numbers[citation])
+    if sides:
+        out.print("\nThe sources disagree:")
+    for side in sides:
+        who = ", ".join(f"[{numbers[citation]}]" for citation in dict.fromkeys(side.citations)) or "no source"
+        share = "" if side.confidence is None else f" ({side.confidence:.0%})"
+        print_wrapped(out, Text(f"○ {_age(side, answer)}{single_line(side.text)}{share}: {who}"), hanging=2)
+        for citation in dict.fromkeys(side.citations):
+            if citation not in own:
+                print_source(citation, numbers[citation], indent=2)
+    _print_others(answer, whole or not (told or sides), more)
     if cost:
         aside = console(err=True)
         aside.print()
         aside.print(Text(f"{single_line(answer.strategy)} · {cost_line(answer)}", style="dim"))
 
 
-def print_sources(answer: Answer, *, quotes: bool = True) -> None:
-    """Print the numbered sources and closest passages on stdout."""
+def _age(side: Position, answer: Answer) -> str:
+    """Return "newer, 2024: " if all sides have dates that differ, else ""."""
+    from ..kit.dates import date_of
+
+    dates = [*map(date_of, answer.conflicts)]
+    if not all(dates) or len(set(dates)) == 1:
+        return ""
+    return f"{'newer' if date_of(side) == max(dates) else 'older'}, {date_of(side)}: "
+
+
+def print_sources(answer: Answer) -> None:
+    """Print the numbered sources and the other passages on stdout."""
+    for number, citation in enumerate(answer.numbered, start=1):
+        print_source(citation, number)
+    _print_others(answer, whole=True)
+
+
+def _print_others(answer: Answer, whole: bool, more: str = "") -> None:
+    """Print the passages that are no sources, with the words of the question underlined, or their number."""
     from rich.text import Text
 
-    out = console()
-    sources = _numbered(answer)
-    if sources:
-        out.print()
-    for citation, number in sources.items():
-        print_source(citation, number, quote=quotes)
-    if answer.closest:
-        out.print()
-        out.print(Text("Other passages that may help:" if answer.citations else "The closest passages:"))
-    for number, citation in enumerate(answer.closest, start=len(sources) + 1):
-        print_source(citation, number, quote=quotes)
+    from ..kit.text import content_terms, term_spans
+
+    cited = {(each.source, each.id) for each in answer.numbered}
+    others = [each for each in answer.closest if (each.source, each.id) not in cited]
+    if not others:
+        return
+    out, asked = console(), set(content_terms(answer.question))
+    out.print()
+    if not whole:
+        count = "1 passage" if len(others) == 1 else f"{len(others)} passages"
+        out.print(Text(f"Also found: {count} ({more})", style="dim"))
+        return
+    out.print("Also found:")
+    for number, citation in enumerate(others, start=len(answer.numbered) + 1):
+        print_source(citation, number, term_spans(citation.quote, asked))
 
 
 def print_source(
-    citation: Citation, number: int, marked: Sequence[tuple[int, int]] | None = None, *, quote: bool = True
+    citation: Citation, number: int, words: Sequence[tuple[int, int]] | None = None, *, indent: int = 0
 ) -> None:
-    """Print a numbered source on stdout, and its quote with the spans `marked` in bold, by default its highlight."""
+    """Print a numbered source with its quote on stdout, the answer in it in bold, or the spans `words` underlined."""
     out = console()
     line = _source_line(citation, number)
     if out.file.isatty() and Path(citation.file).is_absolute():
         line.stylize(f"link {Path(citation.file).as_uri()}")  # OSC 8; rich leaves it out on a terminal without colours
-    out.print(line)
-    if citation.quote and quote:
-        if marked is None:
-            marked = [citation.highlight] if citation.highlight else ()
-        _print_indented(out, _quoted(citation.quote, marked), 4)
+    print_wrapped(out, line, indent, hanging=4)
+    if citation.quote:
+        answer = [citation.highlight] if citation.highlight else ()
+        quote = (
+            _quoted(citation.quote, answer, "bold") if words is None else _quoted(citation.quote, words, "underline")
+        )
+        print_wrapped(out, quote, indent + 4, one_line=True)
 
 
-def _quoted(quote: str, marked: Sequence[tuple[int, int]]) -> Text:
-    """Return the quote with the spans `marked` in bold."""
+def _quoted(quote: str, marked: Sequence[tuple[int, int]], style: str) -> Text:
+    """Return the quote with the spans `marked` in that style."""
     from rich.text import Text
 
     text, at = Text("“", style="italic"), 0
     for start, end in marked:
-        text.append(printable(quote[at:start])).append(printable(quote[start:end]), "bold not italic")
+        text.append(printable(quote[at:start])).append(printable(quote[start:end]), f"{style} not italic")
         at = end
     return text.append(printable(quote[at:])).append("”")
 
 
-def _print_indented(out: Console, text: Text, indent: int) -> None:
-    for line in text.wrap(out, max(out.width - indent, 20)):
+def print_wrapped(
+    out: Console, text: Text, indent: int = 0, *, hanging: int = 0, one_line: bool = False, soft: bool = False
+) -> None:
+    """Print text between words on a terminal, where the lines after the first are indented by `hanging` more.
+
+    A pipe gets lines as they are, so that grep and copying find whole sentences; with `one_line` it gets one. `soft`
+    lets the terminal wrap, because the text goes on where other text ends.
+    """
+    from rich.text import Text
+
+    lines = [*text.split(allow_blank=True)]
+    if not out.file.isatty():
+        lines = [Text(" ").join(line for line in lines if line)] if one_line else lines
+    elif not soft:
+        width = max(out.width - indent - hanging, 20)
+        lines = [part for line in lines for part in line.divide(_breaks(line.plain, width))]
+    for number, line in enumerate(lines):
         line.rstrip()  # drop rich's padding
-        line.pad_left(indent)
-        out.print(line)
+        line.pad_left(indent + (hanging if number else 0))
+        out.print(line, soft_wrap=True)
 
 
-def _numbered(answer: Answer) -> dict[Citation, int]:
-    cited = [*answer.citations, *(c for position in answer.conflicts for c in position.citations)]
-    return {citation: number for number, citation in enumerate(dict.fromkeys(cited), start=1)}
+def _breaks(text: str, width: int) -> Iterator[int]:
+    """Yield where to break a line. Words stay whole, because a cut path or link is none; the terminal breaks them."""
+    from rich.cells import cell_len
+
+    used = 0
+    for word in re.finditer(r"\S+\s*", text):
+        if used and used + cell_len(word[0].rstrip()) > width:
+            yield word.start()
+            used = 0
+        used += cell_len(word[0])
 
 
 def _source_line(citation: Citation, number: int) -> Text:

@@ -19,7 +19,7 @@ from ..calls.concurrency import in_daemon
 from ..errors import ConfigError, Exit, MissingError, RqaError, did_you_mean
 from ..host.loading import OWN_NAME
 from ..host.registry import Plugin, Registered
-from ..sanitize import printable
+from ..sanitize import printable, single_line
 from ..stdout import plugins_write_to_stderr
 from ..testing import Finding, conformance
 from ..types import ANSWERING_KINDS, Kind
@@ -28,6 +28,10 @@ from .run import Run, pass_run
 
 if TYPE_CHECKING:
     from ..answering.components import Components
+
+
+_COLUMNS = ("name", "kind", "distribution", "version", "state", "summary", "reason")
+_OURS = "robust-qa"
 
 
 @click.group("plugins", invoke_without_command=True, epilog="Example: rqa plugins")
@@ -50,20 +54,26 @@ def _list(run: Run, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    from rich.table import Table
     from rich.text import Text
 
     from .output import console
 
-    out, table = console(), Table(box=None, pad_edge=False)
-    headings = ["name", "kind", "distribution", "version", "state", *(["about"] if out.width >= 80 else [])]
-    for heading in headings:
-        table.add_column(heading, no_wrap=heading in ("name", "kind", "state"), overflow="fold")
-    for row in rows:
-        style = {"broken": "red", "refused": "red", "off": "dim"}.get(row["state"], "")
-        cells = row | {"about": row["reason"] if row["state"] == "off" else row["summary"]}
-        table.add_row(*(Text(printable(cells[heading])) for heading in headings), style=style)
-    out.print(table)
+    out = console()
+    if not out.file.isatty():
+        for row in [{column: column for column in _COLUMNS}, *rows]:
+            click.echo("\t".join(single_line(row[column]) for column in _COLUMNS))
+        return
+    width = max(len(row["name"]) for row in rows)
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        out.print(Text(kind or "without components", style="bold"))
+        for row in (row for row in rows if row["kind"] == kind):
+            theirs = "" if row["distribution"] == _OURS else f"{row['distribution']} {row['version']}"
+            state = "" if row["state"] == "loaded" else f"{row['state']}: {row['reason'].splitlines()[0]}"
+            about = " · ".join(filter(None, (state, row["summary"], theirs)))
+            style = {"broken": "red", "refused": "red", "off": "dim"}.get(row["state"], "")
+            line = Text(f"  {single_line(row['name']):{width}}  {single_line(about)}", style)
+            line.truncate(out.width, overflow="ellipsis")
+            out.print(line)
     for row in rows:
         if row["reason"] and row["state"] != "off":
             out.print(Text(printable(f"{row['name']}: {row['reason']}")))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import click
 
@@ -17,6 +17,8 @@ from ..protocols import IndexProgress
 from .run import Run
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from ..batch.run import Tally
 
 _LINE_EVERY = 30.0  # seconds between plain lines
@@ -42,49 +44,101 @@ def redraw(line: str = "") -> None:
 
 @contextmanager
 def indexing_progress(run: Run) -> Iterator[IndexProgress | None]:
-    """Return the callback for a retriever's `index`, or None with -q."""
+    """Return the callback for a retriever's `index`, or None with -q. Says after Ctrl-C what is done."""
     if run.verbosity < 0:
         yield None
-    elif can_draw():
-        with _Bar() as bar:
-            yield bar
-    else:
-        yield _Lines(run)
+        return
+    progress = _Bars() if can_draw() else _Lines(run)
+    try:
+        with progress:
+            yield progress
+    except KeyboardInterrupt:
+        stopped = progress.state or "before a file was read"
+        run.say(f"interrupted: {stopped}. Run the same command again to finish")
+        raise
 
 
-class _Lines:
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._began = self._last = time.monotonic()
+class _Indexing:
+    """Keeps what was reported last."""
 
-    def __call__(self, done: int, total: int, passages: int) -> None:
-        now = time.monotonic()
-        if now - self._last >= _LINE_EVERY:
-            self._last = now
-            of = f" of {total}" if total else ""
-            rate = passages / (now - self._began)
-            self._run.say(f"indexed {done}{of} files, {passages} passages, {rate:.0f} passages/s")
+    state = ""
 
-
-class _Bar:
     def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._drawn = False
+        self.began = time.monotonic()
 
-    def __call__(self, done: int, total: int, passages: int) -> None:
-        elapsed = time.monotonic() - self._began
-        if elapsed < _BAR_AFTER:
-            return
-        self._drawn = True
-        of = f"/{total}" if total else ""
-        redraw(f"indexing: {done}{of} files, {passages} passages, {passages / elapsed:.0f} passages/s")
+    def __call__(self, done: int, total: int, passages: int, embedded: int | None = None) -> None:
+        if embedded is None:
+            of = f" of {total:,}" if total else ""
+            self.state = f"read {done:,}{of} files, {passages:,} passages"
+            self.show("reading", done, total, self.state)
+        else:
+            self.state = f"embedded {embedded:,} of {passages:,} passages"
+            self.show("embedding", embedded, passages, self.state)
 
-    def __enter__(self) -> _Bar:
+    def show(self, phase: str, done: int, total: int, state: str) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._drawn:
-            redraw()
+        pass
+
+
+class _Lines(_Indexing):
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self._run = run
+        self._last = self.began
+
+    def show(self, phase: str, done: int, total: int, state: str) -> None:
+        now = time.monotonic()
+        if now - self._last >= _LINE_EVERY:
+            self._last = now
+            self._run.say(state)
+
+
+class _Bars(_Indexing):
+    """A bar for reading and one for embedding, each with the time left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bars: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def show(self, phase: str, done: int, total: int, state: str) -> None:
+        if time.monotonic() - self.began < _BAR_AFTER:
+            return
+        bars = self._bars = self._bars or _started()
+        if phase not in self._tasks:
+            self._tasks[phase] = bars.add_task(state, total=total or None)
+        bars.update(self._tasks[phase], completed=done, total=total or None, description=state)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bars:
+            self._bars.stop()
+
+
+def _started() -> Progress:
+    from rich.progress import BarColumn, Progress, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    from .output import console
+
+    class Left(TimeRemainingColumn):
+        def render(self, task: Task) -> Text:
+            return Text() if task.finished or task.time_remaining is None else super().render(task).append(" left")
+
+    bars = Progress(
+        BarColumn(bar_width=20),
+        TextColumn("{task.description}"),
+        Left(),
+        console=console(err=True),
+        transient=True,
+        refresh_per_second=5,
+    )
+    bars.start()
+    return bars
 
 
 # -- batches

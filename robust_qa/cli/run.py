@@ -93,7 +93,9 @@ class Run:
         if self._buffered is not None:
             self._buffered.append(text)
         elif self.verbosity >= 0:
-            click.echo(f"rqa: {_BREAKS.sub(' ', printable(text))}", err=True)
+            from .output import say
+
+            say(f"rqa: {_BREAKS.sub(' ', printable(text))}")
 
     def hold(self) -> None:
         """Buffer messages until `release`, because the verbosity is not known yet."""
@@ -107,11 +109,11 @@ class Run:
 
 
 def _own(registry: Registry) -> None:
-    from ..commands import COMMANDS
+    from ..commands import COMMANDS, SECTION_OF
 
     registry.engine(LOCAL, "robust_qa.batch.run:Local", summary="answers in this process")
     for name, summary in COMMANDS.items():  # so that no plugin can take these names
-        registry.command(name, f"robust_qa.cli.{name}:command", summary=summary)
+        registry.command(name, f"robust_qa.cli.{name}:command", summary=summary, section=SECTION_OF[name])
 
 
 pass_run = click.make_pass_decorator(Run)

@@ -10,6 +10,7 @@ from .encodings import charset
 from .formats import read_file, read_text
 from .html import read_html
 from .isolation import Call, isolated, read
+from .markup import without_escapes
 from .plain import header_title, indent, read_plain
 from .updating import Entry, FileReader, FileTable, Indexed, check_known, lost, removed, settle
 from .walk import (
@@ -73,4 +74,5 @@ __all__ = [
     "unlined",
     "unmoved",
     "unwrapped",
+    "without_escapes",
 ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import io
 import re
-import unicodedata
 import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,6 +17,7 @@ from ..sanitize import single_line
 from .blocks import Unreadable, unlined
 from .document import Document, File, Report, report_left_out
 from .markdown import read_markdown
+from .markup import plain_latex, plain_org
 from .plain import read_plain
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -41,17 +41,12 @@ TYPES = {
     "latex": "application/x-latex",
 }
 _MARKUP = ("asciidoc", "latex", "org")
+_PREPARED = {"latex": plain_latex, "org": plain_org}
 _SLIDES = ("odp", "ppt", "pptx")
 _SHEETS = ("ods", "xls", "xlsb")
 _FOOTNOTE = re.compile(r"\[\^[\w-]{1,20}\](:\s*)?")
 _PROPERTY = re.compile(r"^\*\*(\w+)\*\*: *(.*)$", re.M)  # of a document in org or LaTeX
-_COMMAND = re.compile(r"\\(?:begin|end)\{document\}|\\(?:sub){0,2}section\*?\{[^{}\n]{1,200}\}")
 _UNCLOSED = re.compile(r"\*\*([^*\n]+)\n+\*\*$", re.M)  # bold text that ends in another paragraph
-_LETTERS = dict(zip("ss aa AA ae AE oe OE o O l L".split(), "ßåÅæÆœŒøØłŁ", strict=True))
-_ACCENTS = dict(
-    zip("`'^~\"=.uvHckr", map(chr, (768, 769, 770, 771, 776, 772, 775, 774, 780, 779, 807, 808, 778)), strict=True)
-)
-_ACCENT = re.compile(r"\\(?:([`'^~\"=.])|([uvHckr])(?=\{))\{?\\?([a-zA-Z])\}?")
 _SLIDE = re.compile(r"^-----$", re.M)
 _COMMENTS = "word/comments.xml"
 _BODY = "word/document.xml"
@@ -67,7 +62,7 @@ def read_office(file: File, format: str, report: Report) -> Iterator[Document]:
         content = stream.read()
     if format in _MARKUP:
         text = file.text(content)
-        content = (_latex(text) if format == "latex" else text).encode()
+        content = _PREPARED.get(format, str)(text).encode()
     left_out: list[str] = []
     if content.startswith(b"PK"):
         _check(content, file, report)
@@ -92,16 +87,6 @@ def read_office(file: File, format: str, report: Report) -> Iterator[Document]:
     slides = [_UNCLOSED.sub(r"\1\n", page.content) for page in extracted.pages or ()] or _SLIDE.split(text)[1:]
     for number, slide in enumerate(slides, start=1):
         yield _document(file, title, slide, f"slide {number}")
-
-
-def _latex(text: str) -> str:
-    """Return the source of a document in the form that xberg reads: each of these commands on a line of its own."""
-    if "\\begin{document}" not in text:
-        text = f"\\begin{{document}}\n{text}\n\\end{{document}}"
-    for command, letter in _LETTERS.items():
-        text = re.sub(rf"\\{command}(?:\{{\}}|\b ?)", letter, text)
-    text = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[3] + _ACCENTS[found[1] or found[2]]), text)
-    return _COMMAND.sub("\n\\g<0>\n", text.replace("~", " "))
 
 
 def _without_hidden(content: bytes, left_out: list[str]) -> bytes:

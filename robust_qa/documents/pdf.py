@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _SECONDS = 20.0  # of processor time for the pictures of one file
 _SCALE = 200 / 72  # points to the 200 dots per inch at which tesseract reads print well
-# Compound words lose their hyphen here too, but far more words are hyphenated to fill the line.
-_BROKEN = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]*\n[ \t]*(?=([^\W\d_]))")
 
 
 def read_pdf(file: File, report: Report) -> Iterator[Document]:
@@ -66,15 +64,10 @@ def _page(pdf: PdfDocument, number: int, most: float) -> list[Block] | None:
             text = _recognised(page)
             if not text.strip():
                 return None
-        return unlined(read_plain(_joined(text))[1])
+        text = re.sub(r"[\x02\ufffe]\s*", "-\n", text)  # pdfium's mark of a hyphen at a line's end
+        return unlined(read_plain(text)[1])
     finally:
         page.close()
-
-
-def _joined(text: str) -> str:
-    """Join words that are hyphenated at the end of a line. pdfium marks the hyphens that it recognises."""
-    text = re.sub(r"[\x02\ufffe]\s*", "-\n", text)
-    return _BROKEN.sub(lambda end: "" if end[1].islower() else end[0], text)
 
 
 def _tesseract() -> str | None:

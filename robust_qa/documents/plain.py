@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,11 @@ _NUMBERED = re.compile(
 _ITEM = re.compile(r"(?P<mark>[-*+•‣◦]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,4})[.)])[ \t]+(?=\S)")
 _STOPPED = re.compile(r"[.!?…。！？:;,][\"'”’)\]»*_]*(?:\[[^\[\]\n.!?…]{1,30}\])*\Z")
 _KEY = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,2}:(?:[ \t]+(?P<value>\S.*))?")
+# A word that is broken at the end of a line, with more words or the end of the paragraph after it.
+_BROKEN = re.compile(
+    r"(?<![^\W\d_])([^\W\d_]+)-[ \t]*\n[ \t]*([^\W\d_]+)([^\s-]*)(?:[ \t]+(?=\S)|(?=[ \t]*(?:\n[ \t]*(?:\n|\Z)|\Z)))"
+)
+_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+\b(?!-[ \t]*\n)")
 _CODE_INDENT = 4  # more columns than the paragraph before it
 
 
@@ -37,11 +43,28 @@ class _Chunk:
 
 def read_plain(text: str, line: int = 1) -> tuple[str, list[Block]]:
     """Return the title of a header ("" if none) and the blocks. `line` is the first line's number."""
-    chunks = list(_chunks(text.expandtabs(), line))
+    chunks = list(_chunks(_mended(text).expandtabs(), line))
     reader = _Reader()
     for i, chunk in enumerate(chunks):
         reader.read(chunk, chunks[i + 1] if i + 1 < len(chunks) else None, is_first=i == 0)
     return (header_title(chunks[0].lines) if chunks else ""), reader.blocks.found
+
+
+def _mended(text: str) -> str:
+    """Return `text` with the words that are broken at line ends whole on the first line.
+
+    The hyphen stays before a capital, and if the text has the parts as words of their own, but not the whole.
+    """
+    words: Counter[str] = Counter()
+
+    def whole(broken: re.Match[str]) -> str:
+        if not words:
+            words.update(_WORD.findall(text.lower()))
+        first, second, rest = broken.groups()
+        has_parts = words[first.lower()] > 0 and words[second] > 1 and not words[f"{first}{second}".lower()]
+        return f"{first}{'-' * (has_parts or not second[0].islower())}{second}{rest}\n"
+
+    return _BROKEN.sub(whole, text)
 
 
 def read_code(text: str, line: int = 1) -> tuple[str, list[Block]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
@@ -15,17 +14,18 @@ import msgspec
 
 from ..errors import ConfigError, InputError
 from ..file_formats import foreign_formats
-from ..kit.dates import iso_date
+from ..kit.editions import date_in, edition_of, stated, versions_in
 from ..types import Stale
 from ..version import __version__
 from .blocks import Unreadable
 from .cutting import Cut
+from .document import Document
 from .encodings import charset
 from .isolation import SECONDS, Call, in_order
 from .walk import ABSENT, Found, Skipped, State, is_gone, is_under, located, places, shown, state_of
 
 _REPORTED_ROWS = 20  # bad rows of one file that are listed; the rest are counted
-_DATE = re.compile(r"(?<![^\W_])(?:19|20)\d\d(?:-\d\d){0,2}(?![^\W_]|-\d)")  # in the name of a file
+_HEAD = 6  # blocks in which a document says what it is
 _TICK = 20_000_000  # nanoseconds within which two changes of a file may get the same time
 
 
@@ -161,7 +161,8 @@ class FileReader:
             raise Unreadable(f"it has {path.stat().st_size / 1e6:,.1f} MB, more than {limit}")
         date = self._date(path)
         rows = _BadRows(shown(path))
-        for document in read(path, rows, self.megabytes * 1_000_000, self.encoding):
+        for found in read(path, rows, self.megabytes * 1_000_000, self.encoding):
+            document = _with_edition(found, path)
             passages = list(self.cut.passages(document))
             for number, passage in enumerate(passages, start=1):
                 yield Entry(
@@ -181,9 +182,20 @@ class FileReader:
 
     def _date(self, path: Path) -> str:
         """Return the date in the name of the file, else that of its last change, "" without `dates`."""
-        if named := _DATE.search(path.stem):
-            return iso_date(named[0])
+        if named := date_in(path.stem):
+            return named
         return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat() if self.dates else ""
+
+
+def _with_edition(document: Document, path: Path) -> Document:
+    """Return a document with the date that it states, and with the version or standing of its text in its title."""
+    releases = sum(block.kind == "heading" and bool(versions_in(block.text)) for block in document.blocks)
+    left_out = ("heading", "code") if releases > 1 else ("code",)  # a list of releases is of none of them
+    date, words = stated("\n\n".join(each.text for each in document.blocks[:_HEAD] if each.kind not in left_out))
+    own = edition_of(document.title, path.name)
+    title = f"{document.title}, {words}" if words and not own.version and not own.past else document.title
+    titled = date_in(document.title)
+    return replace(document, title=title, date=document.date or (date if date.startswith(titled) else titled))
 
 
 def _place(place: str, line: int) -> str:

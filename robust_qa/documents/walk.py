@@ -35,7 +35,7 @@ class Found:
     def close(self, path: Path, error: OSError) -> None:
         """Skip a file or folder that cannot be opened."""
         self.closed |= places([path])
-        self.skipped.append((shown(path), f"it does not open: {error.strerror}"))
+        self.skipped.append((shown(path), f"it cannot be opened: {error.strerror}"))
 
     def report_kept(self, indexed: Iterable[str]) -> None:
         """Add to `skipped` how many of the indexed files cannot be opened, so that their passages stay."""

@@ -290,11 +290,10 @@ class Host:
             self._check_owner(found)
             return found
         known = [registration.name for registration in self.components(kind)]
-        raise ConfigError(
-            f"There is no {kind} named {name!r}. Installed: {', '.join(known) or 'none'}.",
-            hint=did_you_mean(name, [other for other in (*known, *configured) if other != name])
-            or "List the components with `rqa plugins`.",
-        )
+        similar = did_you_mean(name, [other for other in (*known, *configured) if other != name])
+        installed = "" if similar else f" Installed: {', '.join(known) or 'none'}."
+        hint = similar or "List the components with `rqa plugins`."
+        raise ConfigError(f"There is no {kind} named {name!r}.{installed}", hint=hint)
 
     def command(self, name: str) -> Registered | None:
         """Return the command of that name, None if there is none. Raises TakenError if two plugins registered it."""

@@ -62,6 +62,7 @@ class Registered:
     plugin: Plugin
     declared_summary: str = ""
     reason: str = ""
+    section: str = ""  # of `rqa --help`
 
     @cached_property
     def object(self) -> Any:
@@ -230,14 +231,16 @@ class Registry:
         """Register an engine, which answers the rows of a batch."""
         self._component("engine", name, factory, 0, summary)
 
-    def command(self, name: str, command: Any, *, summary: str = "") -> None:
+    def command(self, name: str, command: Any, *, summary: str = "", section: str = "Commands of plugins") -> None:
         """Register a click command, such as "lint", or "train reader" in a group that plugins share.
 
-        Name the group once with `group`. `summary` is the line in `rqa --help`, by default that of the command.
+        Name the group once with `group`. `summary` is the line in `rqa --help`, by default that of the command, and
+        `section` where it stands, such as "Ask" or "Documents".
         """
         if any(not NAME.match(word) for word in name.split(" ")) or name.count(" ") > 1:
             raise PluginError(f"invalid command name {name!r}: use a-z, 0-9, - and _, and one space after a group")
-        self.commands.append(Registered(name, _checked(f"command {name!r}", command), self.plugin, summary))
+        target = _checked(f"command {name!r}", command)
+        self.commands.append(Registered(name, target, self.plugin, summary, section=section))
 
     def group(self, name: str, summary: str) -> None:
         """Name a group of commands, such as "train". Several plugins may name the same group."""

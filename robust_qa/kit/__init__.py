@@ -13,9 +13,11 @@ from ..expressions import parse_expression
 from ..prompt import Prompt
 from ..sanitize import printable, single_line, visible, whole_characters
 from .batches import even_batches
+from .checking import check_claim, is_foreign_to, missing_from
 from .citations import cite, cite_reading, contains_words
 from .claims import Claim, may_agree, same_name, says_same, sentence_around, sentence_at, source_of
 from .dates import iso_date
+from .editions import Edition, edition_of, versions_in
 from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, ask_each, list_of, numbers_of, object_of
 from .fusion import fused
 from .http import read_body, retry_after
@@ -58,10 +60,11 @@ from .text import (
     statements,
     superscript,
     term_spans,
+    with_parts,
     with_title,
     words,
 )
-from .warnings import PLAIN_TEXT, warn
+from .warnings import PLAIN_TEXT, collected_warnings, warn
 
 __all__ = [
     "ANSWER",
@@ -73,6 +76,7 @@ __all__ = [
     "TEXT",
     "UNKNOWN",
     "Claim",
+    "Edition",
     "Filled",
     "Form",
     "Labels",
@@ -88,11 +92,13 @@ __all__ = [
     "atomic_write",
     "between",
     "cache_dir",
+    "check_claim",
     "cite",
     "cite_quote",
     "cite_reading",
     "closest_quotes",
     "closest_texts",
+    "collected_warnings",
     "connection_error",
     "contains_answer",
     "contains_words",
@@ -100,6 +106,7 @@ __all__ = [
     "cores",
     "data_dir",
     "declines",
+    "edition_of",
     "even_batches",
     "fenced",
     "final_answer",
@@ -110,6 +117,7 @@ __all__ = [
     "in_either_form",
     "install_hint",
     "is_cut",
+    "is_foreign_to",
     "is_loopback",
     "is_row",
     "is_yes_no",
@@ -122,6 +130,7 @@ __all__ = [
     "list_of",
     "load_prompts",
     "may_agree",
+    "missing_from",
     "named_documents",
     "near_copies",
     "normalise",
@@ -150,11 +159,13 @@ __all__ = [
     "statements",
     "superscript",
     "term_spans",
+    "versions_in",
     "visible",
     "warn",
     "whole_characters",
     "with_digits",
     "with_normal_quantities",
+    "with_parts",
     "with_title",
     "without_thoughts",
     "words",

@@ -47,9 +47,16 @@ _ROW = re.compile(rf"[^:;|\n]{{1,80}}: [^;\n]*; [^:;\n]{{1,80}}: |[^|\n]+ \| |{_
 _NAMED = re.compile(r"(?<![\w./-])(?:(?=[\w./-]*[^\W\d_])(?=[\w./-]*\d)|(?=\d{3})(?!(?:1[89]|20)\d\d\b))[\w./-]*\w")
 _EMPTY = re.compile(  # a question, a greeting, the end of a letter
     r"[^?？؟]*[?？؟][\"'”’)\]*_]*|(?:dear|hi|hello|hey|good (?:morning|evening|afternoon))\b[\w .'’-]{0,30}[,!.]?"
-    r"|(?:(?:kind|best|warm) )?regards[,.]?|(?:many )?thanks[,.!]?|cheers[,.!]?|yours (?:\w+)[,.]?|sincerely[,.]?",
+    r"|(?:(?:kind|best|warm) )?regards[,.]?|(?:many )?thanks[,.!]?|cheers[,.!]?|yours (?:\w+)[,.]?|sincerely[,.]?"
+    r"|(?:on|am|le) .{8,200}(?:wrote|schrieb .{1,80}|écrit) ?:",
     re.IGNORECASE | re.S,
 )
+_SOURCE = re.compile(  # a line of source code
+    r"[{};\\]\Z|\w\([^ )]*\)[:;]?\Z| [=!+-]?= |\A(?:[$@}<]|//|/\*|#!|[\w.-]+=\S"
+    r"|(?:def|class|import|return|raise|export|const|let|var|function) )"
+)
+_HEADED = re.compile(r"(?:\d+(?:\.\d+)*[.)]? )?[A-Z]\w*(?: [^\W\d][^\s.!?:;,|=]*){0,11}")
+_JOINT = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|_+")
 _LISTED = re.compile(r"[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t]")
 _NARROWEST = 30  # characters of a line of wrapped text, if no line goes on in lower case
 _FULL_LINE = 60  # characters of a line that is likely wrapped
@@ -118,17 +125,44 @@ def sentences_within(text: str, start: int, last: int) -> list[tuple[int, int]]:
 
 
 def statements(text: str, question: str = "") -> list[tuple[int, int]]:
-    """Return the units of `text` that can answer or support something: not questions, greetings and signatures.
+    """Return the units of `text` that can answer or support something.
 
-    If `question` names something by a mark with digits, such as AB-1234/5 or 9123, of rows only those that have it, if
-    any has.
+    These are not questions, greetings and signatures. Headings, quoted mail, and lines of code that share no word with
+    `question` are not either, unless there is nothing else. If `question` names something by a mark with digits, such
+    as AB-1234/5 or 9123, of rows only those that have it, if any has.
     """
-    units = [span for span in sentences(text) if not _EMPTY.fullmatch(text, *span)]
+    told = [span for span in sentences(text) if not _EMPTY.fullmatch(text, *span)]
+    asked = frozenset(content_terms(question))
+    units = [
+        span
+        for span, following in zip(told, [*told, None][1:], strict=True)
+        if not _is_heading(text, span, following) and not _is_context(text, *span, asked)
+    ] or told
     for mark in _NAMED.findall(question):
         named = re.compile(rf"(?<![\w-]){re.escape(mark)}(?![\w-]|[./]\w)", re.IGNORECASE)
         if any(is_row(text[slice(*span)]) and named.search(text, *span) for span in units):
             units = [span for span in units if not is_row(text[slice(*span)]) or named.search(text, *span)]
     return units
+
+
+def _is_heading(text: str, span: tuple[int, int], following: tuple[int, int] | None) -> bool:
+    """Return whether a unit is a paragraph like a heading, with another below that is not."""
+    if following is None or text[max(0, span[0] - 2) : span[0]] not in ("", "\n\n") or text[span[1]] != "\n":
+        return False
+    return bool(_HEADED.fullmatch(text, *span)) and not _HEADED.fullmatch(text, *following)
+
+
+def _is_context(text: str, start: int, end: int, asked: Set[str]) -> bool:
+    """Return whether a unit is from an earlier mail, or code without the stems `asked`."""
+    if text.startswith(">", text.rfind("\n", 0, start) + 1):
+        return True
+    unit = text[start:end]
+    return bool(_SOURCE.search(unit)) and asked.isdisjoint(content_terms(f"{unit} {with_parts(unit)}"))
+
+
+def with_parts(text: str) -> str:
+    """Return `text` with its compounds in parts: parseHTTPCode is "parse HTTP Code", and AB12 "AB 12"."""
+    return _JOINT.sub(" ", text)
 
 
 def is_row(unit: str) -> bool:
@@ -142,7 +176,8 @@ def _unbroken(text: str) -> Iterator[tuple[int, int]]:
     end = 0
     for line in [*text.split("\n"), ""]:
         start, end = end, end + len(line) + 1
-        if lines and (not line.strip() or _LISTED.match(line)):
+        above = text[slice(*lines[-1])] if lines else ""
+        if lines and (not line.strip() or _LISTED.match(line) or line.startswith(">") != above.startswith(">")):
             is_one = len(lines) > 1 and _is_wrapped([text[slice(*each)] for each in lines])
             yield from [(lines[0][0], lines[-1][1])] if is_one else lines
             lines = []
@@ -332,6 +367,8 @@ _LONGEST = 32  # characters of a word, so that the cache stays small
 # Six letters join direct(or|ed|ing) and compos(er|ed). Five rank SQuAD's sentences as well; four, seven and whole words
 # are worse.
 _STEM = 6
+# With these endings away, `rqa_lexical` finds the evidence of 0.9 % more of 1,603 questions (0.3 to 1.5).
+_ENDING = re.compile(r"(?<=[a-z]{4})(?:ed?|ing)\Z")
 
 STOPWORDS = frozenset(
     """a about after all also am an and any are as at be because been before being both but by called can
@@ -354,9 +391,9 @@ def term_spans(text: str, terms: Set[str]) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
-    """Return the first letters of a lower-case word, without accents and without the s of a plural."""
+    """Return the first letters of a lower-case word, without accents, the s of a plural, -e, -ed and -ing."""
     if not word.isascii():
         word = "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         word = word[:-1]
-    return word[:_STEM]
+    return _ENDING.sub("", word)[:_STEM]

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 # The warnings of the innermost block, then of those around it: of a call, and of the question that it is for.
 _collected: ContextVar[tuple[list[str], ...]] = ContextVar("warnings", default=())
 
-PLAIN_TEXT = "A reply did not have the form that the model was asked for, so rqa used its plain text."
+PLAIN_TEXT = "did not have the form that the model was asked for, so rqa used the plain text."
 
 
 class LastingWarning(str):

@@ -29,7 +29,7 @@ class Ended:
 
     @property
     def errors(self) -> list[str]:
-        return [row["error"]["message"] if "error" in row else "" for row in self.rows]
+        return [row["error"]["message"] if row["error"] else "" for row in self.rows]
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_workers_use_the_keys_of_the_command(batch: Any, installed: str) -> None
         subprocess.run(command, input="sk-stored", text=True, check=True, capture_output=True)
         options = ["plugin=openai", f"base_url={server.url}", "model=m", "key=work"]
         chosen = [part for option in options for part in ("-O", f"reader.far.{option}")]
-        code, err = batch("--engine", "turns", *chosen, "--reader", "far")
+        code, err = batch("--engine", "turns", *chosen, "--reader", "far", "-s", "rag")
         assert code == 0, err
         assert {request.headers["authorization"] for request in server.requests} == {"Bearer sk-stored"}
 

@@ -110,7 +110,14 @@ def test_an_abstention_is_null_with_its_reason_and_an_error_has_a_hint(batch: Ba
     assert (abstained["answer"], abstained["abstained"], abstained["reason"]) == (None, True, "No idea.")
     expected = {"type": "RefusedError", "message": "The key is wrong.", "row": 2, "hint": "Store another."}
     usage = {"calls": 1, "prompt_tokens": 10, "completion_tokens": 2, "cached": 0, "batched": 0}
-    assert failed == {"question": "refuse", "id": 5, "row": 2, "error": expected, "usage": usage}
+    assert (failed["question"], failed["id"], failed["row"], failed["abstained"]) == ("refuse", 5, 2, None)
+    assert (failed["error"], failed["usage"]) == (expected, usage)
+
+
+def test_every_row_has_the_same_fields_of_rqa(batch: Batch) -> None:
+    rows = batch("a\nabstain\nrefuse\n", name="in.txt").rows
+    assert len({tuple(row) for row in rows}) == 1 and len(rows) == 3
+    assert [(row["conflicts"], row["best_guess"], row["closest"]) for row in rows] == [([], None, [])] * 3
 
 
 def test_a_row_cannot_mark_a_passage_as_memory() -> None:

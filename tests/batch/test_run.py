@@ -46,7 +46,7 @@ def test_a_row_that_fails_says_so_and_the_others_go_on(batch: Batch) -> None:
     asked = ["a", "refuse", "crash", "cancel", 3, "c"]
     ended = batch("".join(json.dumps({"question": question}) + "\n" for question in asked), "-j", "1", name="in.jsonl")
     assert ended.code == 3 and ended.answers == ["a", None, None, None, None, "c"]
-    assert [(row["error"]["type"], row["error"]["row"]) for row in ended.rows if "error" in row] == [
+    assert [(row["error"]["type"], row["error"]["row"]) for row in ended.rows if row["error"]] == [
         ("RefusedError", 2), ("PluginError", 3), ("PluginError", 4), ("InputError", 5),
     ]  # fmt: skip
     assert ended.errors[1:5] == [

@@ -129,8 +129,22 @@ HARBOUR = Path(__file__).parents[2] / "examples" / "harbour"
 def test_without_a_sure_answer_the_closest_passages_are_shown(rqa: Any) -> None:
     ended = rqa("ask", "--docs", HARBOUR, "How do keepers get paid?")
     assert ended.code == 0
-    assert ended.out.startswith("Not sure of an answer.\n\nThe closest passages:\n[1] ")
+    assert ended.out.startswith("Not sure of an answer.\n\nAlso found:\n[1] ")
     assert "keepers.md" in ended.out
+
+
+def test_a_disagreement_is_told_alike_by_every_command_and_cites_what_is_shown(rqa: Any, tmp_path: Path) -> None:
+    for name, year in (("harbour", 1871), ("chronicle", 1871), ("guide", 1874)):
+        (tmp_path / f"{name}.txt").write_text(f"{name}: the lighthouse of Arnholm was built in {year}.\n")
+    asked = ("When was the lighthouse of Arnholm built?", "--docs", tmp_path)
+    lead = rqa("ask", *asked).out.splitlines()[0]
+    assert lead.startswith("Probably: 1871 (")
+    assert lead in rqa("history").out and lead in rqa("history", "show", 1).out
+    assert lead in rqa("compare", *asked, "-s", "corroborate").out
+    whole = json.loads(rqa("ask", *asked, "--json").out)
+    assert whole["answer"] is None and sorted(Path(each["source"]).stem for each in whole["citations"]) == [
+        "chronicle", "guide", "harbour",
+    ]  # fmt: skip
 
 
 def test_a_short_answer_is_printed_alone_and_its_absence_is_code_6(rqa: Any) -> None:
@@ -227,4 +241,21 @@ def test_a_filter_that_a_retriever_lacks_is_named(rqa: Any, plugin: Path) -> Non
 def test_a_date_that_is_none_is_an_error_for_any_retriever(rqa: Any, plugin: Path, since: str) -> None:
     plugin.write_text(FILTERS)
     ended = rqa("--plugin", plugin, "ask", "-r", "notes", "--since", since, "Where?")
-    assert ended.code == 2 and f"--since {since} is not a date. Write 2025-01-31, 2025-01 or 2025." in ended.err
+    assert ended.code == 2 and f"--since {since} is not a date. Write 2025-01-31, 2025-01, 2025 or y" in ended.err
+
+
+def test_a_filter_that_leaves_nothing_says_so_and_yesterday_is_a_date(rqa: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The lighthouse of Arnholm was built in 1871.")
+    asked = ("ask", "--docs", tmp_path, "When was the lighthouse of Arnholm built?")
+    assert "rqa: no passage fits --in nowhere" in rqa(*asked, "--in", "nowhere").err
+    assert rqa(*asked, "--since", "yesterday").out.startswith("1871")
+
+
+def test_a_misspelt_name_gets_a_suggestion_and_no_list(rqa: Any) -> None:
+    ended = rqa("ask", "-s", "rga", "Who?")
+    assert ended.err == "rqa: There is no strategy named 'rga'.\n     Did you mean 'rag'?\n"
+
+
+def test_indexing_an_empty_folder_says_so(rqa: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert f"rqa: there are no files to index in {tmp_path / 'empty'}\n" in rqa("index", tmp_path / "empty").err

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-OPENAI = "--reader openai -O reader.openai.model=m -O reader.openai.base_url=http://127.0.0.1:9/v1"
+OPENAI = "-s rag --reader openai -O reader.openai.model=m -O reader.openai.base_url=http://127.0.0.1:9/v1"
 SETUP = {
     "broken.jsonl": "{",
     "no-question.jsonl": '{"a": 1}\n',
@@ -72,7 +72,7 @@ ERRORS = [
     ("serve -d harbour --host 0.0.0.0", 2, "0.0.0.0 can be reached from other machines", "`rqa keys set serve`"),
     ("chat -d harbour", 2, "`rqa chat` needs a terminal", 'rqa ask "QUESTION"'),
     ("history show 99", 2, "The history has no answer 99", "`rqa history`"),
-    ("help nope", 2, "There is no manual page on 'nope'", "the topics are ask, "),
+    ("help nope", 2, "There is no manual page on 'nope'", "The topics are ask, "),
 ]
 
 

@@ -259,3 +259,8 @@ def test_an_unknown_id_is_an_error(ask: Rqa, rqa: Rqa, kept: Rqa, arguments: lis
 @pytest.mark.parametrize("arguments", [[], ["1", "--all"]])
 def test_rm_needs_either_ids_or_all(rqa: Rqa, arguments: list[str]) -> None:
     assert rqa("history", "rm", *arguments).code == 2
+
+
+def test_a_number_alone_shows_that_answer(rqa: Rqa, ask: Rqa) -> None:
+    ask()
+    assert rqa("history", 1).out == rqa("history", "show", 1).out != ""

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -13,10 +14,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
-from standins.openai import Fault, completion, serve, streamed
+from standins.openai import HANG, Fault, completion, serve, streamed
 
 RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
 ANSWER = "The engineer Ingrid Valdane built the lighthouse at Skerry Point in 1871"
+PASSAGE = "In 1871 the engineer Ingrid Valdane built the lighthouse at Skerry Point."
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")  # bold and dim
 PAUSE = 0.05  # seconds between tokens
 
@@ -28,10 +30,13 @@ def tokens(text: str) -> list[str]:
 class Screen:
     """What a terminal receives, with times."""
 
-    def __init__(self, arguments: Sequence[str], folder: Path, url: str, errors: IO[bytes] | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str], folder: Path, url: str, errors: IO[bytes] | None = None, interrupt: str = ""
+    ) -> None:
+        """`interrupt`: words at which Ctrl-C is pressed."""
         self.text = ""
         self.parts: list[tuple[float, str]] = []
-        (folder / "found.json").write_text(json.dumps(["Ingrid Valdane built the lighthouse in 1871."]))
+        (folder / "found.json").write_text(json.dumps([PASSAGE]))
         configured = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": url, "RETRIES": "2", "STRUCTURED": "none"}
         environment = {f"RQA_READER__S__{key}": value for key, value in configured.items()} | {"RQA_READER": "s"}
         ours, theirs = pty.openpty()
@@ -39,6 +44,7 @@ class Screen:
         env = {**os.environ, **environment, "TERM": "xterm", "COLUMNS": "200"}
         process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=errors or theirs, env=env, cwd=folder)
         os.close(theirs)
+        code = 0
         while select.select([ours], [], [], 20)[0]:
             try:
                 data = os.read(ours, 65536)
@@ -47,8 +53,12 @@ class Screen:
             if not data:
                 break
             self.parts.append((time.monotonic(), _STYLE.sub("", data.decode())))
+            if interrupt and interrupt in self.parts[-1][1]:
+                process.send_signal(signal.SIGINT)
+                interrupt = ""
+                code = 130
         os.close(ours)
-        assert process.wait(20) == 0
+        assert process.wait(20) == code
         self.text = "".join(text for _, text in self.parts)
 
     def first(self, words: str) -> float:
@@ -91,6 +101,17 @@ def test_a_slow_step_is_shown_and_disappears(tmp_path: Path) -> None:
     step = "\r\x1b[Kwaiting for the model (answer)"
     assert step in screen.text
     assert "\r\x1b[K" in screen.text.partition(step)[2].partition("Bo Renn")[0]
+
+
+def test_a_step_shows_the_seconds_that_it_takes(tmp_path: Path) -> None:
+    screen, _ = ask(tmp_path, streamed("Bo Renn", pause=0.9), "-s", "norag")
+    assert "waiting for the model (answer) · 1 s" in screen.text
+
+
+def test_ctrl_c_shows_what_was_reached(tmp_path: Path) -> None:
+    with serve(lambda request, n: HANG) as server:
+        screen = Screen(("-s", "rag"), tmp_path, server.url, interrupt="waiting for the model")
+    assert PASSAGE in screen.text
 
 
 def test_a_retry_is_shown(tmp_path: Path) -> None:

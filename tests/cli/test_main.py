@@ -1,6 +1,7 @@
 """The command as a process: streams, exit codes, interrupts and imports."""
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -296,3 +297,9 @@ def test_only_the_owner_can_read_the_text_of_indexed_documents(
     (tmp_path / "notes.txt").write_text("The merger is planned for 3 May 2027.")
     assert rqa("ask", "--docs", tmp_path / "notes.txt", "When is the merger planned?").code == 0
     assert stat.S_IMODE((tmp_path / "cache" / "rqa").stat().st_mode) == 0o700
+
+
+def test_help_lists_the_commands_by_what_they_are_for(rqa: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RQA_PLUGINS")
+    sections = re.findall(r"^(\w[\w ]*):$", rqa("--help").out, re.M)
+    assert sections == ["Options", "Ask", "Documents", "Serve", "Measure", "Set up"]

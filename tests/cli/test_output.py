@@ -28,10 +28,56 @@ def test_answer_then_numbered_sources_on_stdout_and_the_cost_on_stderr(capsys: p
 def test_a_conflict_says_which_sources_say_what(capsys: pytest.CaptureFixture[str]) -> None:
     positions = (Position("1815", 0.8, (ADA, MEMORY), chosen=True), Position("1816", 0.2, (BOOK,)))
     out, _ = printed(Answer("1815", 0.8, (ADA, MEMORY), positions), capsys)
-    lines = out.splitlines()
-    assert "The sources disagree:" in lines
-    assert "  ● 1815 (80%): [1], [2]" in lines and "  ○ 1816 (20%): [3]" in lines
-    assert "[2] the model's memory" in lines and "[3] A book · https://example.org/book" in lines
+    assert out.splitlines() == [
+        "1815",
+        "",
+        "[1] Ada · ada.md",
+        "    “Ada was born in 1815.”",
+        "[2] the model's memory",
+        "    “She was born in 1815.”",
+        "",
+        "The sources disagree:",
+        "○ 1816 (20%): [3]",
+        "  [3] A book · https://example.org/book",
+        "      “Ada was born in 1816.”",
+    ]
+
+
+def test_a_probable_answer_comes_with_its_quote_and_further_passages_are_only_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer = Answer(None, best_guess=Position("1815", 0.6, (ADA,)), closest=(ADA, BOOK), question="When was Ada born?")
+    out, _ = printed(answer, capsys)
+    assert out.splitlines() == [
+        "Probably: 1815 (60%)",
+        "",
+        "[1] Ada · ada.md",
+        "    “Ada was born in 1815.”",
+        "",
+        "Also found: 1 passage (-v shows them)",
+    ]
+    output.print_answer(answer, whole=True)
+    assert "[2] A book · https://example.org/book\n" in capsys.readouterr().out
+
+
+def test_a_quote_is_one_line_in_a_pipe_and_wrapped_between_words_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quote = (
+        "The lighthouse was built in 1871. " * 3
+        + "Is it?\n- It\n- is in /a/path/that/is/longer/than/the/terminal/is/wide"
+    )
+    answer = Answer("1871", citations=(Citation(quote, source="a.md"),))
+    output.print_answer(answer, cost=False)
+    assert capsys.readouterr().out.splitlines()[3:] == [f"    “{' '.join(quote.split())}”"]
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "40")
+    output.print_answer(answer, cost=False)
+    lines = screen.getvalue().splitlines()[3:]
+    assert {line[:4] for line in lines} == {"    "} and "    - It" in lines
+    assert any("/a/path/that/is/longer/than/the/terminal/is/wide" in line for line in lines)
 
 
 def test_abstaining_prints_a_plain_sentence(capsys: pytest.CaptureFixture[str]) -> None:

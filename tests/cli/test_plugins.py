@@ -66,6 +66,14 @@ def test_strict_plugins_end_the_command(rqa: Rqa, monkeypatch: pytest.MonkeyPatc
     assert ended.err == "rqa: Cannot load plugin bad (a-bad-one): ValueError: no luck\n"
 
 
+def test_a_pipe_gets_a_tab_separated_line_for_each_component(rqa: Rqa) -> None:
+    header, *lines = rqa("plugins").out.splitlines()
+    assert header.split("\t") == ["name", "kind", "distribution", "version", "state", "summary", "reason"]
+    assert ["good", "reader", "third-party", "3.2", "loaded", "Does nothing.", ""] in [
+        line.split("\t") for line in lines
+    ]
+
+
 def test_a_plugin_by_path(rqa: Rqa, tmp_path: Path) -> None:
     (tmp_path / "notes.py").write_text(plugin_source("retriever", "notes"))
     assert ("notes", "loaded") in rows(rqa("--plugin", tmp_path / "notes.py", "plugins", "--json"))

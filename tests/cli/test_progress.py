@@ -3,6 +3,7 @@
 import asyncio
 import io
 import sys
+import time
 from contextlib import suppress
 
 import pytest
@@ -41,4 +42,36 @@ def test_indexing_prints_plain_lines_on_a_dumb_terminal(dumb: Terminal, monkeypa
     with progress.indexing_progress(Run()) as tell:
         assert tell is not None
         tell(1, 2, 3)
-    assert dumb.getvalue().startswith("rqa: indexed 1 of 2 files, 3 passages, ")
+        tell(2, 2, 5, 4)
+    assert dumb.getvalue() == "rqa: read 1 of 2 files, 3 passages\nrqa: embedded 4 of 5 passages\n"
+
+
+def test_indexing_has_a_bar_for_reading_and_one_for_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "_BAR_AFTER", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with progress.indexing_progress(Run()) as tell:
+        assert tell is not None
+        tell(2, 2, 5)
+        for embedded in (1, 2, 4):  # the time left needs a pace
+            time.sleep(0.25)
+            tell(2, 2, 5, embedded)
+    assert "read 2 of 2 files, 5 passages" in screen.getvalue()
+    assert "embedded 4 of 5 passages" in screen.getvalue() and "left" in screen.getvalue()
+
+
+def test_ctrl_c_during_indexing_says_what_is_done(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sys, "stderr", dumb)
+
+    def interrupted() -> None:
+        with progress.indexing_progress(Run()) as tell:
+            assert tell is not None
+            tell(2, 2, 5, 4)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert "interrupted: embedded 4 of 5 passages. Run the same command again to finish" in dumb.getvalue()

@@ -58,8 +58,9 @@ def test_a_long_row_is_quoted_from_the_sentence_that_fits(tmp_path: Path, reader
     assert shown.where == f"{tmp_path / 'jobs.csv'}:3"
 
 
-def test_a_line_of_a_log_answers_alone(folder: Path) -> None:
-    answer = robust_qa.ask("Why did the backup of vault fail?", docs=folder / "backup.log")
+@pytest.mark.parametrize("reader", ["embedded", "lexical"])
+def test_a_line_of_a_log_answers_alone(folder: Path, reader: str) -> None:
+    answer = robust_qa.ask("Why did the backup of vault fail?", docs=folder / "backup.log", reader=reader)
     assert answer.text is not None
     assert answer.text in "2026-03-01 02:04:40 ERROR backup of vault failed: disk full"
 
@@ -78,6 +79,32 @@ def test_neither_a_question_nor_a_greeting_is_an_answer(tmp_path: Path, text: st
     first = text.partition("\n")[0]
     assert not answer.text or answer.text not in first
     assert first not in [each.quote for each in (*answer.citations, *answer.closest)]
+
+
+@pytest.mark.parametrize("reader", ["embedded", "lexical"])
+@pytest.mark.parametrize(
+    "text, question, wrong",
+    [
+        ("The hatch is 55 EUR.\n\n> The hatch costs 40 EUR.\n", "How much does the hatch cost?", "40 EUR"),
+        (
+            "Cost of the tour\n\nGuests pay 9 EUR per person on this tour.\n",
+            "What is the cost of the tour?",
+            "Cost of the tour",
+        ),
+        (
+            "Walkers go up to the hut.\n\nreturn 60 / slope(\n    minutes,\n)\n",
+            "How long do walkers need to the hut?",
+            "return 60",
+        ),
+    ],
+)
+def test_neither_earlier_mail_nor_a_heading_nor_other_code_is_an_answer(
+    reader: str, text: str, question: str, wrong: str
+) -> None:
+    answer = robust_qa.ask(question, passages=[text], reader=reader)
+    assert wrong not in (answer.text or "")
+    assert not any(wrong in side.text for side in answer.conflicts)
+    assert not any(wrong in each.quote[slice(*each.highlight)] for each in answer.closest if each.highlight)
 
 
 def test_text_that_is_struck_out_or_hidden_is_left_out_and_counted(tmp_path: Path) -> None:

@@ -181,6 +181,30 @@ def test_a_damaged_word_file_is_refused(tmp_path):
         documents(tmp_path / "a.docx", b"PK\3\4 nothing")
 
 
+def test_commands_of_latex_are_written_out_and_comments_left_out(blocks):
+    text = r"""% A draft
+\newcommand{\dev}{ThermoCore}
+\begin{document}\section{Method}\label{sec:m}
+The pump of \dev{} ran at \SI{1450}{rpm} and
+\qty{2.5}{\kilo\watt}. % a secret
+See~\cite{lind} and Table~\ref{tab:a}.
+
+\begin{table}\begin{tabular}{lr}\toprule Part & Loss\\ \midrule Valve & 3\%\\ \bottomrule\end{tabular}\end{table}
+\begin{verbatim}
+make
+make install
+\end{verbatim}
+\end{document}
+"""
+    found = blocks("a.tex", text)
+    assert found[:3] == [
+        ("heading", "Method"),
+        ("paragraph", "The pump of ThermoCore ran at 1450 rpm and 2.5 kW. See [lind] and Table tab:a."),
+        ("row", "Part: Valve; Loss: 3%"),
+    ]
+    assert found[3][1] == "make\nmake install"
+
+
 def test_letters_with_accents_in_latex_are_read(blocks):
     text = (
         r"\begin{document}\section{A}Jos\'e M\"uller, \O{}rn, na\"{\i}ve, \v{S}koda, \c{c}a, Stra\ss e.\end{document}"

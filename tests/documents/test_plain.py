@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from robust_qa.documents import Excerpt
+import robust_qa
+from robust_qa.documents import Excerpt, read
 
 CONSTITUTION = """\
               Constitution of the Harbour (v1.9)
@@ -110,3 +111,16 @@ def test_source_code_is_cut_between_its_definitions(passages):
 def test_configuration_and_scripts_are_code(blocks, name):
     content = "#!/bin/sh\n# Heading\n\n- no item\n"
     assert {kind for kind, _ in blocks(name, content)} == {"code"}
+
+
+def test_words_that_are_broken_at_line_ends_are_whole_and_lines_stay_exact(tmp_path):
+    (tmp_path / "scan.txt").write_text(
+        "The well is known to all. The har-\nbour mas-\nter of the well-\nknown town of Baden-\nBaden is\nIda Moe.\n"
+    )
+    (document,) = read(tmp_path / "scan.txt", print)
+    assert document.text.split() == (
+        "The well is known to all. The harbour master of the well-known town of Baden-Baden is Ida Moe.".split()
+    )
+    answer = robust_qa.ask("Who is the harbour master?", docs=tmp_path)
+    assert "The harbour master" in answer.citations[0].quote
+    assert (answer.text, answer.citations[0].place) == ("Ida Moe", "line 6")

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,3 +116,21 @@ def test_replies_that_are_billed_and_of_no_use_are_in_the_totals(tmp_path: Path)
         assert server.count == 2
     assert code == 3 and "2 failed; 2 calls, 14 + 6 tokens" in err
     assert [row["usage"]["calls"] for row in run.rows] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"most_calls": 20}, "limit `most_calls` of 20"),
+        ({"most_cost": 0.00028, "prompt_price": 1.0, "completion_price": 2.0}, "limit `most_cost` of 0.00028"),
+    ],
+)
+def test_a_run_tells_its_cost_early_and_ends_at_its_limit(run: Run, limits: dict[str, float], told: str) -> None:
+    options = [part for name, value in limits.items() for part in ("-O", f"reader.s.{name}={value}")]
+    with serve(lambda request, n: time.sleep(0.05) or "yes") as server:
+        code, err = run.finish(server.url, "-j", "2", *options)
+        assert code == 5 and told in err and err.rstrip().endswith("--resume")
+        assert 20 <= server.count <= 23
+        assert re.search(r"60 rows will take about 60 calls and 420 \+ 180 tokens", err)
+        assert run.finish(server.url, "--resume")[0] == 0
+        assert server.count <= 63

@@ -159,7 +159,7 @@ def test_components_come_by_kind_then_rank_then_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("unknown", ["lexicla", "LEXICAL"])
 def test_an_unknown_component_is_a_configuration_error_with_a_suggestion(unknown: str, tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(plugin_source("reader", "lexical"))
-    with pytest.raises(ConfigError, match=f"no reader named '{unknown}'. Installed: lexical") as caught:
+    with pytest.raises(ConfigError, match=f"no reader named '{unknown}'.$") as caught:
         host(files=[tmp_path / "p.py"]).find("reader", unknown)
     assert caught.value.hint == "Did you mean 'lexical'?"
 

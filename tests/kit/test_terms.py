@@ -8,13 +8,13 @@ from robust_qa.kit import STOPWORDS, content_terms
 
 
 def test_terms_are_in_the_order_of_the_text_without_stopwords() -> None:
-    assert content_terms("Who wrote the Dialogues of Plato?") == ["wrote", "dialog", "plato"]
+    assert content_terms("Who wrote the Dialogues of Plato?") == ["wrot", "dialog", "plato"]
     assert content_terms(" ".join(STOPWORDS)) == []
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("gate", "Gates"), ("director", "directed"), ("Savić", "Savic")],
+    [("gate", "Gates"), ("director", "directed"), ("Savić", "Savic"), ("fail", "failed"), ("close", "closing")],
 )
 def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
     assert content_terms(one) == content_terms(other)

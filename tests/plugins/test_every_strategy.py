@@ -351,4 +351,4 @@ async def test_plain_text_is_told_once_for_all_questions() -> None:
         async with Session(Config([Layer("rqa.toml", tree | {"cache": {"enabled": False}})]), host) as session:
             for question in ("Who wrote Emma?", "Who wrote Persuasion?"):
                 await session.answer(Question(question, passages=PASSAGES))
-    assert session.trouble == f"{PLAIN_TEXT} (2 questions)"
+    assert session.trouble == f"2 of 2 replies {PLAIN_TEXT}"

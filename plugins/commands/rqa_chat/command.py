@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 def chat(run: Run, /, **answering: Any) -> None:
     """Ask questions in a conversation, in the terminal.
 
-    /strategy shows or changes the strategy, /sources quotes the sources of the last answer, /explain shows how it came
-    about, /docs lists the documents, and /quit ends.
+    /help lists the commands, such as /sources, which quotes the sources of the last answer.
     """
     if not find_spec("prompt_toolkit"):
         raise MissingError("`rqa chat` needs prompt_toolkit.", hint=f"Run `{install_hint('chat')}`.")

@@ -14,11 +14,10 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.output import create_output
-from prompt_toolkit.shortcuts import CompleteStyle
 
 from robust_qa import Answer, Message, Question, RqaError, Usage
 from robust_qa.answering import History, condensed
-from robust_qa.cli import complain, explain, print_answer, print_sources
+from robust_qa.cli import complain, explain, marked_answer, print_answer, print_sources
 from robust_qa.cli.live import Live
 from robust_qa.kit import single_line
 
@@ -27,7 +26,14 @@ if TYPE_CHECKING:
     from robust_qa.cli import Run
 
 
-_COMMANDS = "/docs, /explain, /sources, /strategy and /quit"
+_COMMANDS = {
+    "/sources": "quotes the sources of the last answer and the passages found with it",
+    "/explain": "shows how the last answer came about",
+    "/strategy": "shows the strategy; /strategy NAME changes it",
+    "/docs": "lists the documents",
+    "/help": "shows this list",
+    "/quit": "ends; Ctrl-D too",
+}
 _LISTED = 30  # documents
 _REMEMBERED = 200  # answers whose questions the arrow keys bring back
 
@@ -45,15 +51,12 @@ class Conversation:
 
     async def hold(self) -> None:
         """Read and answer until /quit or Ctrl-D. Ctrl-C cancels the current answer, or the current line."""
-        self._run.say(f"{_COMMANDS} are commands. Alt+Enter begins a new line, and Ctrl-C cancels an answer")
-        commands = [
-            *_COMMANDS.replace(" and", ",").split(", "),
-            *(f"/strategy {name}" for name in self._session.strategies),
-        ]
+        self._run.say("/help lists the commands. Alt+Enter begins a new line, and Ctrl-C cancels an answer")
+        strategies = {f"/strategy {name}": "answers the next questions" for name in self._session.strategies}
+        commands = _COMMANDS | strategies
         prompt = PromptSession[str](
             "> ",
-            completer=WordCompleter(commands, sentence=True),
-            complete_style=CompleteStyle.READLINE_LIKE,
+            completer=WordCompleter([*commands], sentence=True, meta_dict=commands),
             complete_while_typing=False,
             history=InMemoryHistory(_asked_before()),
             multiline=True,
@@ -105,11 +108,10 @@ class Conversation:
             raise
         answer = dataclasses.replace(answer, usage=usage + answer.usage)
         with redirect_stdout(self._screen):
-            shown = live.end(answer.text or "")
-            print_answer(answer, shown=shown, cost=self._run.verbosity >= 0, quotes=answer.abstained)
+            shown = live.end(marked_answer(answer))
+            print_answer(answer, shown=shown, cost=self._run.verbosity >= 0, more="/sources shows them")
         self._last = answer
-        told = answer.reason or "Not sure." if answer.text is None else answer.text
-        self._turns += [Message("user", text), Message("assistant", told)]
+        self._turns += [Message("user", text), Message("assistant", answer.lead)]
 
     async def _alone(self, text: str) -> tuple[str, Usage]:
         """Return the question as it can be understood without the conversation, and what it cost to write."""
@@ -128,8 +130,11 @@ class Conversation:
             self._choose(argument.strip())
         elif line == "/docs":
             await self._list()
+        elif line == "/help":
+            for command, what in _COMMANDS.items():
+                self._print(f"{command}: {what}")
         elif line not in ("/sources", "/explain"):
-            self._print(f"There is no command {line}. The commands are {_COMMANDS}.")
+            self._print(f"There is no command {line}. /help lists the commands.")
         elif self._last is None:
             self._print("There is no answer yet.")
         elif line == "/explain":

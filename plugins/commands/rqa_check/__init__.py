@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from robust_qa import Checked
+
 from .checking import check_answer
-from .verdicts import Checked
 
 __all__ = ["Checked", "check_answer"]

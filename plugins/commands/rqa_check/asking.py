@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from robust_qa import ContextError, CutError, Passage, Toolbox
+from robust_qa import Checked, ContextError, CutError, Passage, Toolbox
 from robust_qa.kit import TEXT, cite, fenced, final_reply, list_of, load_prompts, object_of, one_line, parse_object
-
-from .verdicts import Checked
 
 _BATCH = 8  # sentences in a call
 _VERDICTS = ("supported", "contradicted", "not found")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from robust_qa import Citation, Exit, InputError, Passage, Question, RqaError
+from robust_qa import Checked, Citation, Exit, InputError, Passage, Question, RqaError
 from robust_qa.cli import ROW_FORMATS, TEXT_FORMATS, Answering, KeyValue, output_option, passages_in, suffix_of
 from robust_qa.kit import single_line, whole_characters
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
 
-    from .verdicts import Checked
-
 _MARKS = {"supported": "✓", "contradicted": "✗", "disputed": "±", "not decided": "?"}
+_COLOURS = {"supported": "green", "contradicted": "red", "disputed": "yellow", "not decided": "dim"}
 _AT_ONCE = 8  # answers
 _MARK = re.compile(r"^(?:[-*+]|\d+[.)]) +|\[\^\w+\]", re.MULTILINE)  # of a list item, and of a footnote
 
@@ -207,22 +206,21 @@ def _finish(run: Run, results: Sequence[list[Checked] | RqaError]) -> None:
 def _print(found: Sequence[Checked]) -> None:
     from rich.text import Text
 
-    from robust_qa.cli import console
+    from robust_qa.cli import console, print_wrapped
 
     out = console()
 
     def indented(text: str) -> None:
-        for line in Text(text).wrap(out, max(out.width - 4, 20)) if text else ():
-            line.rstrip()  # rich pads lines
-            line.pad_left(4)
-            out.print(line)
+        if text:
+            print_wrapped(out, Text(text), 4)
 
     def quoted(cited: Citation) -> str:
         where = single_line(cited.where or cited.title or cited.id).removeprefix(f"{Path.cwd()}{os.sep}")
         return f"“{single_line(cited.quote)}” {where}"
 
     for each in found:
-        out.print(Text(f"{_MARKS[each.verdict]} {each.verdict}: {single_line(each.sentence)}"))
+        line = Text(f"{_MARKS[each.verdict]} {each.verdict}", _COLOURS[each.verdict])
+        print_wrapped(out, line.append(f": {single_line(each.sentence)}", "default"), hanging=4)
         if not (each.supporting and each.contradicting):
             closest = "closest: " if each.citation and each.verdict == "not decided" else ""
             indented(closest + quoted(each.citation) if each.citation else single_line(each.reason))

@@ -30,7 +30,9 @@ Tool = Callable[..., Awaitable[Any]]
 
 _KEPT = 2000  # passages that can be read as resources
 _LISTED = 500  # documents in one list
-_FIELDS = tuple("answer abstained reason confidence citations conflicts best_guess closest strategy usage".split())
+_FIELDS = tuple(
+    "answer abstained reason confidence citations conflicts best_guess closest standing checks strategy usage".split()
+)
 
 
 class Tools:
@@ -56,7 +58,8 @@ class Tools:
 
         `citations` quote the sentences that support the answer. If the documents contradict each other, `conflicts`
         has the sides. Without a sure answer, `answer` is null, `best_guess` is the likeliest one with its
-        confidence, and `closest` has the closest passages.
+        confidence, and `closest` has the closest passages. If a language model answered, `standing` says whether the
+        documents support it, and `checks` has the verdict on each sentence.
         """
         return self._told(await self._answer(question, strategy, documents))
 
@@ -156,7 +159,7 @@ class Tools:
         for cited in _citations(whole):
             text = retrieved.get((cited["source"], cited["id"]))
             cited["uri"] = self._keep(cited["source"], cited["id"], text) if text is not None else None
-        return {name: whole[name] for name in _FIELDS if name in whole}
+        return {name: whole[name] for name in _FIELDS}
 
     def _keep(self, source: str, id: str, text: str) -> str:
         """Keep a passage to be read as a resource. Returns its URI."""
@@ -198,7 +201,7 @@ def _retrieved(answer: Answer) -> Iterable[Mapping[str, Any]]:
 def _citations(whole: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     yield from whole["citations"]
     yield from whole["closest"]
-    yield from whole.get("best_guess", {}).get("citations", ())
+    yield from (whole["best_guess"] or {}).get("citations", ())
     for side in whole["conflicts"]:
         yield from side["citations"]
 

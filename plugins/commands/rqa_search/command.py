@@ -14,7 +14,7 @@ import click
 
 from robust_qa import Exit, InputError, Question, Quote, RqaError
 from robust_qa.cli import Answering, filter_options, print_data, print_source, retrieval_options
-from robust_qa.kit import cite_quote, closest_quotes, content_terms, term_spans, whole_characters
+from robust_qa.kit import cite_quote, closest_quotes, collected_warnings, content_terms, term_spans, whole_characters
 
 if TYPE_CHECKING:
     from robust_qa import Passage
@@ -52,7 +52,11 @@ def search(
     check_question(query)
 
     async def retrieved(session: Session) -> list[Passage]:
-        return await session.toolbox_for(Question(query)).retrieve()
+        with collected_warnings() as warnings:
+            found = await session.toolbox_for(Question(query)).retrieve()
+        for text in warnings:
+            run.say(text)
+        return found
 
     passages = in_session(run, Answering(**answering), retrieved, detailed=False, filters=filters)
     if not passages:

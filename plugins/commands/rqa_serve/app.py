@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,11 +17,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from robust_qa import Answer, RqaError
-from robust_qa.cli import as_json
+from robust_qa.cli import as_json, marked_answer
+from robust_qa.kit import printable
 
 from .capacity import Capacity
 from .chat import Completion
-from .footnotes import lead
 from .metrics import Metrics
 from .requests import ApiError, Ask, Chat, api_error, read
 from .static import document, page
@@ -48,6 +50,7 @@ def application(session: Session, models: Mapping[str, str], capacity: Capacity,
             Route("/v1/chat/completions", pages.chat, methods=["POST"]),
             Route("/v1/rqa/ask", pages.ask, methods=["POST"]),
             Route("/v1/rqa/document", pages.document),
+            Route("/v1/rqa/documents", pages.documents),
         ],
         exception_handlers={ApiError: _failed, RqaError: _failed, HTTPException: _failed},
     )
@@ -78,12 +81,18 @@ class _Pages:
         indexed = await self._session.documents()
         return await asyncio.to_thread(document, request.query_params.get("file", ""), indexed)
 
+    async def documents(self, request: Request) -> Response:
+        names = await self._session.documents()
+        whole = [Path(name) for name in names if Path(name).is_absolute()]
+        folder = os.path.commonpath([path.parent for path in whole]) if whole and len(whole) == len(names) else ""
+        return _json({"count": len(names), "folder": folder})
+
     async def list_models(self, request: Request) -> Response:
-        return _json({"object": "list", "data": [*map(_model, self._models)]})
+        return _json({"object": "list", "data": [*map(self._model, self._models)]})
 
     async def show_model(self, request: Request) -> Response:
         self._strategy(request.path_params["name"])
-        return _json(_model(request.path_params["name"]))
+        return _json(self._model(request.path_params["name"]))
 
     async def chat(self, request: Request) -> Response | Events:
         chat = await read(request, Chat, self._most)
@@ -110,12 +119,19 @@ class _Pages:
                 async for changed in changes:
                     yield as_event({"step": growing.doing, "text": growing.text}) if changed else ALIVE
             found = answering.result()
-            yield as_event({"answer": as_json(found), "lead": lead(found)})
+            yield as_event(
+                {"answer": as_json(found), "lead": printable(found.lead) if found.abstained else marked_answer(found)}
+            )
 
         if asked.stream:
             return Events(events(), self._capacity)
         with self._capacity.admitted():
             return _json(as_json(await answer()))
+
+    def _model(self, name: str) -> dict[str, Any]:
+        about = {each.name: each.summary for each in self._session.components.host.components("strategy")}
+        described = about.get(self._models[name], "")
+        return {"id": name, "object": "model", "created": 0, "owned_by": "rqa", "description": described}
 
     def _strategy(self, model: str) -> str:
         """Return the strategy of that model. Raises ApiError if there is none."""
@@ -139,10 +155,6 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 def _json(body: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(body), status, media_type="application/json")
-
-
-def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "rqa"}
 
 
 def offered(session: Session, names: Sequence[str]) -> dict[str, str]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from robust_qa import Answer, Question, Usage
 from robust_qa.answering import condensed
+from robust_qa.kit import printable
 
-from .footnotes import lead, page_of
+from .footnotes import page_of
 from .requests import Chat, task_reply, without_context
 from .streaming import ALIVE, Growing, as_event
 
@@ -60,7 +61,7 @@ class Completion:
                     sent = growing.text
         answer, usage = answering.result()
         # If the strategy did not give the answer that the model was writing, it follows below that one.
-        page = page_of(answer, after="" if lead(answer).startswith(sent) else f"{sent}\n\n")
+        page = page_of(answer, after="" if printable(answer.lead).startswith(sent) else f"{sent}\n\n")
         yield self._chunk({"content": page.text[len(sent) :], "annotations": page.annotations})
         yield self._chunk({}, finish="stop")
         if self._counted:

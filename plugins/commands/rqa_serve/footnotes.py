@@ -45,9 +45,9 @@ class Page:
 def page_of(answer: Answer, *, after: str = "") -> Page:
     """Return the answer, then the sides of a conflict, the closest passages and the footnotes.
 
-    The page begins with `after` and `lead(answer)`.
+    The page begins with `after` and the answer's lead.
     """
-    page = Page(after + lead(answer))
+    page = Page(after + printable(answer.lead))
     page.cite(answer.citations)
     if answer.text is not None and answer.reason:
         page.text += f"\n\n{printable(answer.reason)}"
@@ -58,17 +58,10 @@ def page_of(answer: Answer, *, after: str = "") -> Page:
             page.text += f"\n- {escaped(side.text)}{confidence}"
             page.cite(side.citations)
     if answer.closest:
-        page.text += "\n\nOther passages that may help:" if answer.citations else "\n\nThe closest passages:"
+        page.text += "\n\nAlso found:"
         page.cite(answer.closest)
     page.end()
     return page
-
-
-def lead(answer: Answer) -> str:
-    """Return the answer alone, or the probable one, or why there is none."""
-    if answer.text is None and (guess := answer.probable):
-        return f"Probably: {printable(guess.text)} ({guess.confidence:.0%})"
-    return printable(answer.reason or "Not sure." if answer.text is None else answer.text)
 
 
 def without_notes(text: str) -> str:

@@ -28,6 +28,7 @@ _MESSAGE = re.compile(rb"^From .*\n", re.M)  # the line between the messages of 
 _HEADER = re.compile(
     r"(?:(?:From|To|Subject|Date|Message-ID|MIME-Version|Received|Return-Path): .+\n(?:[ \t].+\n)*){3}", re.I
 )
+_EARLIER = re.compile(r"^-{3,} ?(?:Original Message|Ursprüngliche Nachricht) ?-{3,}\n.*", re.M | re.S | re.I)
 
 
 def is_mail(text: str) -> bool:
@@ -56,9 +57,7 @@ def _message(content: bytes, file: File, report: Report, place: str = "") -> Ite
     title = str(message["Subject"] or "")
     blocks = Blocks()
     if message["Message-ID"] or message["To"]:  # a saved page has none
-        for name in _HEADERS:
-            if value := str(message[name] or ""):
-                blocks.option(name, value)
+        blocks.row(_HEADERS, [str(message[name] or "").replace(";", ",") for name in _HEADERS])
     body = message.get_body(("plain", "html"))
     if body:
         named, found = _text(body, file)
@@ -90,6 +89,9 @@ def _text(body: MIMEPart, file: File) -> tuple[str, list[Block]]:
     payload = body.get_payload(decode=True)
     charset = body.get_content_charset() or ""
     text = file.text(payload if isinstance(payload, bytes) else b"", charset)
+    earlier = _EARLIER.search(text)  # the message that this one answers, which others mark with ">"
+    if earlier and body.get_content_subtype() != "html":
+        text = text[: earlier.start()] + re.sub(r"^(?=.)", "> ", earlier[0], flags=re.M)
     title, blocks = read_html(text) if body.get_content_subtype() == "html" else read_plain(text)
     return title, unlined(blocks)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from robust_qa.cli import Run
 
 _MIN_WIDTH = 24  # of a column, in characters
+_PIPED = 100  # columns side by side need a width, also in a pipe
 _GAP = 2
 _MAX_QUOTES = 3
 
@@ -75,7 +77,8 @@ def compare(
     if len(failures) == len(answers):
         raise failures[0]
     page = console()
-    for table in side_by_side(names, answers, page.width):
+    wide = page.file.isatty() or "COLUMNS" in os.environ
+    for table in side_by_side(names, answers, page.width if wide else _PIPED):
         _print(page, table)
     if failures:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
@@ -136,17 +139,18 @@ def _answer_text(answer: Answer | RqaError) -> Text:
             text.append(f"\n\n{printable(answer.hint)}", style="dim")
         return text
     if answer.text is None:
-        text.append(f"no answer: {printable(answer.reason) or 'the passages do not contain one.'}")
+        text.append(printable(answer.lead))
     else:
-        text.append(printable(answer.text), style="bold")
+        text.append(printable(answer.marked(lambda _: "")), style="bold")
     for position in answer.conflicts:
         share = "" if position.confidence is None else f" {position.confidence:.0%}"
         text.append(f"\n{'●' if position.chosen else '○'} {single_line(position.text)}{share}")
-    for citation in answer.citations[:_MAX_QUOTES]:
+    cited = answer.numbered if answer.abstained else answer.citations
+    for citation in cited[:_MAX_QUOTES]:
         where = single_line(citation.title or citation.source or citation.id) or "a passage"
         text.append(f"\n\n{where}: ", style="dim")
         text.append(f"“{single_line(citation.quote)}”", style="italic")
-    if (more := len(answer.citations) - _MAX_QUOTES) > 0:
+    if (more := len(cited) - _MAX_QUOTES) > 0:
         text.append(f"\nand {more} more", style="dim")
     text.append(f"\n\n{cost_line(answer)}", style="dim")
     return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,7 @@ def read_outcomes(
             }
             given = row.get("passages")
             passages = None if given is None else tuple(map(passage_of, given))
+            spent = {_call(step): step.seconds for line in found.values() for step in line.trace if not step.cached}
             common = {
                 "question": row["question"],
                 "gold": tuple(map(tuple, row["gold"])),
@@ -76,14 +77,26 @@ def read_outcomes(
                 **judge,
             }
             outcomes = {
-                name: Outcome(answer=_answer(answer), failed=bool(answer.error), cost=cost(answer.trace), **common)
+                name: Outcome(
+                    answer=_answer(answer, spent), failed=bool(answer.error), cost=cost(answer.trace), **common
+                )
                 for name, answer in found.items()
             }
             errors = {name: str(answer.error.get("message")) for name, answer in found.items() if answer.error}
             yield QuestionOutcomes(number, row, outcomes, errors)
 
 
-def _answer(line: _Line) -> Answer:
+def _call(step: Step) -> tuple[str, ...]:
+    return step.component, step.kind, step.what, repr(step.data)
+
+
+def _answer(line: _Line, spent: Mapping[tuple[str, ...], float]) -> Answer:
+    """Return the answer. What it got from the cache took as long as where it was `spent`, whoever was asked first."""
+    trace = tuple(
+        replace(step, cached=False, seconds=spent[_call(step)]) if step.cached and _call(step) in spent else step
+        for step in line.trace
+    )
+    saved = sum(new.seconds - old.seconds for new, old in zip(trace, line.trace, strict=True))
     return Answer(
         line.answer,
         line.confidence,
@@ -94,6 +107,6 @@ def _answer(line: _Line) -> Answer:
         details=line.details,
         strategy=line.strategy,
         usage=line.usage,
-        seconds=line.seconds,
-        trace=line.trace,
+        seconds=line.seconds + saved,
+        trace=trace,
     )

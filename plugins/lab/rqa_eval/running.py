@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from robust_qa import InputError, Metric, Question, __version__
+from robust_qa import InputError, Metric, Passage, Question, RqaError, __version__
 from robust_qa.batch import Batch, answered_by
 from robust_qa.cli.batch_run import answer_rows
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from robust_qa.answering import Session
     from robust_qa.cli import Run
 
+_WARM_UP = "What is loaded before the first question?"  # no question of a set, whose calls would be cached
 _DIGEST = 12  # characters of a digest
 
 
@@ -122,7 +124,9 @@ async def _evaluate(
     }
     _check_outputs(folder, batches)
     folder.remove_scores()
+    await _warm_up(session)
     for name, batch in batches.items():
+        _forget(session)
         await answer_rows(run, batch, name)
     folder.note_served(served(session))
     left_out = [StrategyResult(name, "left out", message=error.message) for name, error in errors.items()]
@@ -135,6 +139,23 @@ async def _evaluate(
         views=[view(name) for name in whole["views"]],
     )
     return await _score(run, session, plan, folder, scored, left_out=left_out, judge=_judge(session, running[0]))
+
+
+async def _warm_up(session: Session) -> None:
+    """Load reader and evaluator, unless they are language models, so that loading counts for no strategy."""
+    toolbox = session.toolbox_for(Question(_WARM_UP, passages=()))
+    with suppress(RqaError):  # the questions will say so
+        if not toolbox.generative:
+            await toolbox.read(_WARM_UP, [Passage("The models are loaded first.")])
+        if toolbox.evaluator and not toolbox.generative:
+            await toolbox.score(_WARM_UP, ["The models are loaded first."])
+
+
+def _forget(session: Session) -> None:
+    """Have reader and evaluator forget what they keep in memory, so that no strategy profits from the one before."""
+    for kind in ("reader", "evaluator"):
+        pipeline = session.components.default(kind)
+        getattr(pipeline.component if pipeline else None, "forget", lambda: None)()
 
 
 def _names(session: Session, plan: Plan) -> list[str]:

@@ -234,6 +234,10 @@ class CachingEngine(Engine):
         vectors: Floats = self._np.stack(self._recent_vectors.get(texts, texts, super().embed))
         return vectors
 
+    def forget(self) -> None:
+        """Forget what is cached."""
+        self._recent_marks, self._recent_vectors = _Recent(), _Recent()
+
 
 class _Recent(Generic[K, T]):
     """The latest results of a function. Safe for threads."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from robust_qa import Passage, Quote
 from robust_qa.kit import content_terms, is_row, quote_windows, statements, with_title
 
-from .spans import Span, spans
+from .spans import Span, repeats, spans
 from .windows import firsts, marked_windows
 
 if TYPE_CHECKING:
@@ -169,7 +169,9 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
     for number, relevant in evidence.relevant.items():
         own = [(place[0], span) for span in evidence.spans if span.passage == number and (place := span.place)]
         text = evidence.passages[number].text
-        told = statements(text, evidence.question)
+        told = [
+            unit for unit in statements(text, evidence.question) if not repeats(evidence.question, text[slice(*unit)])
+        ]
         keyed = _keyed(evidence.question, text, [span for span in told if is_row(text[slice(*span)])])
         for start, end in quote_windows(text):
             units = []

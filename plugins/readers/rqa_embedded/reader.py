@@ -14,19 +14,17 @@ from robust_qa import Judgment, Passage, Quote, Reading
 from robust_qa.kit import is_yes_no, language_of, language_of_question
 
 if TYPE_CHECKING:
-    from .engine import Engine, Floats
+    from .engine import CachingEngine, Floats
 
 
 Request = tuple[str, Sequence[Passage]]
 
 _MAX_TITLE = 100  # characters
-_NOT_ENGLISH = (
-    "The {what} is not in English, it seems (language code {language}), and this reader answers only in English."
-)
+_NOT_ENGLISH = "The {what} does not seem to be in English (but {language}), and this reader answers only in English."
 
 
 @lru_cache(maxsize=2)
-def _engine(model: Path | None, threads: int) -> Engine:
+def _engine(model: Path | None, threads: int) -> CachingEngine:
     """Return the engine that the components of a model share."""
     from .engine import CachingEngine
 
@@ -79,6 +77,10 @@ class EmbeddedReader:
         self._threads = options.threads
         settings = self._engine.settings
         self.threshold = settings.threshold if options.threshold is None else options.threshold
+
+    def forget(self) -> None:
+        """Forget what earlier questions left in memory, to measure the next ones."""
+        self._engine.forget()
 
     def fingerprint(self) -> str:
         """Return the identity of the model, and of the judge if it answers yes or no."""
@@ -165,6 +167,10 @@ class EmbeddedEvaluator:
         self._threads = options.threads
         if not self._dense:
             self.upper, self.lower = self._engine.settings.upper, self._engine.settings.lower
+
+    def forget(self) -> None:
+        """Forget what earlier questions left in memory, to measure the next ones."""
+        self._engine.forget()
 
     def fingerprint(self) -> str:
         """Return the identity of the model."""

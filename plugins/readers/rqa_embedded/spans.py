@@ -70,7 +70,7 @@ def spans(window: Window, marks: Marks, passage: Passage) -> list[Span]:
         if not allowed[first, last] or any(first <= b and last >= a for a, b in kept):
             continue
         place = whole_words(text, window.places[first][0], window.places[last][1])
-        if _repeats(window.question, text[slice(*place)]):
+        if repeats(window.question, text[slice(*place)]):
             continue
         kept.append((first, last))
         found.append(Span(window.passage, *place, window.shift, float(sums[at]) - null, marks.answered))
@@ -79,12 +79,12 @@ def spans(window: Window, marks: Marks, passage: Passage) -> list[Span]:
     return found
 
 
-def _repeats(question: str, answer: str) -> bool:
+def repeats(question: str, answer: str) -> bool:
     """Whether an answer has only words of a question that names no choice, or is a question word."""
     if _CHOICE.search(question):
         return False
     terms = set(content_terms(answer))
-    return terms <= set(content_terms(question)) if terms else set(words(answer)) <= _ASKING
+    return terms <= set(content_terms(question)) if terms else set(words(answer)) <= {*_ASKING, *words(question)}
 
 
 def text_of(passage: Passage) -> str:

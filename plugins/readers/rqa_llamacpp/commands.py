@@ -63,8 +63,6 @@ def _print_tables(root: str, pulled: list[dict[str, Any]], known: list[dict[str,
     from robust_qa.kit import printable
 
     out = console()
-    if not out.is_terminal:
-        out.width = 120  # so that names are not wrapped
     if pulled:
         table = Table(
             "model", "GB", title=Text(f"Pulled, in {printable(root)}"), title_justify="left", box=None, pad_edge=False

@@ -7,6 +7,8 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
 
+from robust_qa.kit import with_parts
+
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
 
@@ -46,6 +48,10 @@ _FOLDED: dict[int, str] = {
 # Stemmers that need accents. Words are stemmed again after their accents are removed, so that queries without
 # accents match too.
 _ACCENTED_ENDINGS = frozenset("es fr hu it pt ro tr".split())
+_COMPOUND = re.compile(
+    r"(?<![^\W_])[^\W_]{0,40}?(?:[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])|[^\W\d_](?=\d)|\d(?=[^\W\d_]))[^\W_]{1,40}(?![^\W_])"
+)
+_MOST_PARTS = 6  # more are data, such as a checksum
 _LONGEST_WORD = 128  # bytes; longer words are data such as base64
 
 
@@ -55,6 +61,12 @@ def analysed(text: str, language: str) -> list[str]:
         text = unicodedata.normalize("NFKC", text).translate(_FOLDED)
         text = _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
     return _analyzer(language).analyze(text)
+
+
+def compounds(text: str) -> dict[str, str]:
+    """Return the words of `text` that consist of several, with their parts: parseHTTPCode, AB1234, E0417."""
+    found = {word: with_parts(word) for word in _COMPOUND.findall(text)}
+    return {word: parts for word, parts in found.items() if parts.count(" ") < _MOST_PARTS}
 
 
 def stemmed(language: str) -> str:

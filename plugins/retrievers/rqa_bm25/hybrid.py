@@ -143,6 +143,15 @@ class Hybrid(Bm25):
         report = super().index(paths, progress)
         return report if self._quick or self._mode == "bm25" or not report.passages else self._embed(report, progress)
 
+    def unembedded(self) -> int:
+        """Return how many passages have no vector, because indexing was interrupted."""
+        from rqa_bm25.vectors import Vectors
+
+        header = None if self._quick or self._mode == "bm25" else (vectors := Vectors(self._index.folder)).header
+        if header is None or header.complete == self._index.generation():
+            return 0
+        return max(self._index.passages() - len(vectors), 0)
+
     def refresh(self) -> IndexReport | Awaitable[IndexReport]:  # type: ignore[override]
         """Update the index as `bm25` does, and its vectors if there are any and few are missing."""
         from rqa_bm25.vectors import Vectors
@@ -183,7 +192,7 @@ class Hybrid(Bm25):
                         vectors.append(new, found)
                     known.update(new)
                 if progress:
-                    progress(files, files, len(live))
+                    progress(files, files, report.passages, len(live))
             with self._index.guarded("Writing"):
                 vectors.finish(live, generation)
         return report

@@ -17,14 +17,16 @@ import heapq
 import json
 import math
 import os
+import re
 import shutil
 import struct
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import accumulate
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -35,11 +37,11 @@ import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
 from robust_qa.documents import MARKER, FileReader, FileTable, tidy
-from robust_qa.kit import atomic_write, with_title
-from rqa_bm25.analysis import LANGUAGES, analysed
+from robust_qa.kit import atomic_write, content_terms, warn, with_title, words
+from rqa_bm25.analysis import LANGUAGES, analysed, compounds
 from rqa_bm25.copies import without_copies
 
-FORMAT = 9
+FORMAT = 10
 _DRAFT = f".{MARKER}.new"  # of `atomic_write`
 _LOCK = "lock"
 _TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
@@ -47,6 +49,13 @@ _META = "meta.json"
 _TABLE = "\0"  # stands for the name of a file in the document with the table of the files
 _LONGEST_QUERY = 200_000  # characters; the rest is ignored
 _MOST_TERMS = 64  # distinct words in one search
+_LONGEST_CHECKED = 1000  # characters of a query whose words may be unknown
+_QUERIED = re.compile(r"[^\W_]{3,}(?:[-'’/][^\W_]+)*")
+_FEW = 1  # words of a query that are all told; a question has words that answer nothing
+_LONG = 7  # letters of a stem that may have two mistakes
+_LOOKED_AT = 20  # passages that may have a similar word
+_SPELT = 5  # characters of a word from which another spelling is looked for
+_CLOSE = 0.8  # similarity of a word to suggest, by difflib
 _SPARE = 8  # extra hits in the first search, to replace duplicates
 _PAGE = 10_000  # passages read at once
 _LAST_DAY = 99999999
@@ -114,10 +123,20 @@ class _Generation:
         return max(self.searcher.num_docs - 1, 0)
 
     def words(self, query: str) -> Counter[str]:
-        """Return the words of a query, in the analysis of each language of the index."""
+        """Return the words of a query, in the analysis of each language of the index.
+
+        A compound that no passage has is in parts, because passages may write it otherwise.
+        """
+        for compound, parts in compounds(query).items():
+            if not any(self.searcher.doc_freq("words", each) for each in self.words_of(compound)):
+                query += f" {parts}"
+        return self.words_of(query)
+
+    def words_of(self, text: str) -> Counter[str]:
+        """Return the words of a text, in the analysis of each language of the index."""
         counts: Counter[str] = Counter()
         for language in self.languages:
-            counts |= Counter(analysed(query, language))
+            counts |= Counter(analysed(text, language))
         return counts
 
     def heaviest(self, counts: Counter[str]) -> dict[str, int]:
@@ -127,6 +146,26 @@ class _Generation:
             if frequency := self.searcher.doc_freq("words", word):
                 weights[word] = count * math.log((self.passages + 1) / (frequency + 0.5))
         return {word: counts[word] for word in heapq.nlargest(_MOST_TERMS, weights, key=weights.__getitem__)}
+
+    def unknown(self, query: str) -> dict[str, str]:
+        """Return the words of a query that no passage has, each with the most similar word of a passage, or ""."""
+        found = {}
+        for word in dict.fromkeys(_QUERIED.findall(query)):
+            stems = self.words(word)
+            if stems and content_terms(word) and not any(self.searcher.doc_freq("words", stem) for stem in stems):
+                found[word] = self._similar(word, stems)
+        return found
+
+    def _similar(self, word: str, stems: Iterable[str]) -> str:
+        if len(word) < _SPELT or any(map(str.isdigit, word)):  # a short word or a number is near others by chance
+            return ""
+        near: set[str] = set()
+        for stem in stems:
+            query = tantivy.Query.fuzzy_term_query(self.schema, "words", stem, 1 + (len(stem) >= _LONG))
+            for _, address in self.searcher.search(query, _LOOKED_AT, count=False).hits:
+                passage = self.searcher.doc(address)
+                near.update(words(f"{decoded(passage, 'title')} {decoded(passage, 'text')}"))
+        return next(iter(get_close_matches(word.lower(), near, n=1, cutoff=_CLOSE)), "")
 
     def hits(self, terms: dict[str, int], k: int, only: Filter) -> Iterator[tuple[float, tantivy.DocAddress]]:
         """Yield scores and addresses, best first, beyond `k` because duplicates are dropped."""
@@ -217,6 +256,7 @@ class Index:
         with self.guarded("Searching"):
             terms = commit.heaviest(commit.words(tidy(query[:_LONGEST_QUERY])))
             hits = commit.hits(terms, k, only) if terms and k > 0 else ()
+            _warn_of(commit.unknown(tidy(query[:_LONGEST_CHECKED])), query)
             return without_copies((_passage(score, commit.searcher.doc(address)) for score, address in hits), query, k)
 
     def marked(self, passages: list[Passage], reader: FileReader) -> list[Passage]:
@@ -444,6 +484,19 @@ def _is_sound(file: Path) -> bool:
         return False
 
 
+def _warn_of(unknown: Mapping[str, str], query: str) -> None:
+    """Warn of words that no passage has: in a question, only of words with digits and of misspelt ones."""
+    is_short = len(content_terms(query)) <= _FEW
+    told = [
+        f'"{word}"' + (f': did you mean "{similar}"?' if similar else "")
+        for word, similar in unknown.items()
+        if similar or is_short or any(map(str.isdigit, word))
+    ]
+    if told:
+        text = f"No passage has {', '.join(told)}"
+        warn(text if text.endswith("?") else f"{text}.", lasting=True, shown=True)
+
+
 def _passage(score: float, document: tantivy.Document) -> Passage:
     return Passage(
         text=decoded(document, "text"),
@@ -468,7 +521,8 @@ def add_searched(entry: tantivy.Document) -> None:
     title, text, day = (decoded(entry, name) for name in ("title", "text", "day"))
     file, language = str(entry.get_first("file")), str(entry.get_first("language"))
     titled = analysed(title, language)
-    entry.add_text("words", " ".join([*titled * 2, *analysed(text, language)]))
+    parts = " ".join(compounds(f"{title} {text}").values())
+    entry.add_text("words", " ".join([*titled * 2, *analysed(f"{text} {parts}", language)]))
     entry.add_text("key", key_of(title, text).hex())
     path = Path(file)
     for place in (path, *path.parents):

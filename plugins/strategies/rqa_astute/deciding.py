@@ -16,7 +16,8 @@ def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
 
     Groups with the same normalised answer are one position, and two positions are a conflict. Groups that name only
     documents that do not exist lose against others. Confidence decides a verdict without a final answer. A final answer
-    that combines candidates is kept, with the citations of all of them.
+    that combines candidates is kept, with the citations of all of them. The answer has no confidence, because nobody
+    has measured how often the numbers that a model writes down are right.
     """
     real = [group for group in verdict.groups if group.stands] or verdict.groups
     positions, chosen = _positions(real, pool), verdict.answer
@@ -27,7 +28,8 @@ def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
             chosen, favoured = "", _favoured("", positions)
     positions = [dataclasses.replace(position, chosen=position is favoured) for position in positions]
     favoured = next((position for position in positions if position.chosen), None)
-    conflicts = tuple(positions) if len(positions) > 1 else ()
+    sides = tuple(dataclasses.replace(position, confidence=None) for position in positions)
+    conflicts = sides if len(sides) > 1 else ()
     text = chosen or (favoured.text if favoured else "")
     if verdict.degraded and not text:
         return Answer(None, reason="The language model gave no usable reply.")
@@ -39,7 +41,7 @@ def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
         reason = f"The answer combines candidates: {', '.join(repr(part.text) for part in parts)}." if parts else ""
         citations = tuple(dict.fromkeys(citation for part in parts for citation in part.citations))
         return Answer(text, citations=citations, conflicts=conflicts, reason=reason)
-    return Answer(text, favoured.confidence, favoured.citations, conflicts)
+    return Answer(text, None, favoured.citations, conflicts)
 
 
 def combined(answer: str, positions: Sequence[Position]) -> list[Position]:

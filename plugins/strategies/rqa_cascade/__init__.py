@@ -2,6 +2,9 @@
 
 After Chen, Zaharia and Zou, "FrugalGPT: How to Use Large Language Models While Reducing Cost and Improving
 Performance", 2023. Each step is a strategy, possibly with a reader of its own. `rqa train cascade` fits the bounds.
+
+Without steps it is the default with a language model: the packaged reader answers what it is sure of and no source
+disputes, and the model is asked once about the rest. Its answer is then a claim to check.
 """
 
 from __future__ import annotations
@@ -13,24 +16,27 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, ConfigError
+from robust_qa import Answer, Checked, Position
+from robust_qa.kit import contains_words
 
 if TYPE_CHECKING:
-    from robust_qa import Toolbox
+    from robust_qa import Passage, Toolbox
 
+_READER, _MODEL = "corroborate:embedded", "rag"  # the steps by default
 _BOUND = 0.75  # until `rqa train cascade` has found a better one
 
 _Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Cascade:
-    """Asks cheap strategies first, and dear ones only if those are not sure."""
+    """Asks cheap strategies first, and expensive ones only if those are not sure."""
 
-    needs = frozenset({"retrieve"})
+    needs = frozenset({"retrieve", "generate"})
 
     @dataclass
     class Options:
-        # strategies, the cheapest first, each with a reader if it is not the default one: "rag:small"
+        # strategies, the cheapest first, each with a reader if it is not the default one: "rag:small"; default: the
+        # packaged reader, and the language model if that is not sure
         steps: list[str] = field(default_factory=list)
         bounds: list[_Share] | None = None  # least confidence to answer with, of all steps but the last; default: 0.75
         # for each step, points of its confidence and the probability to be right; default: the confidence as it is
@@ -49,20 +55,15 @@ class Cascade:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.hands_to = tuple(options.steps)
-
-    def check(self, toolbox: Toolbox) -> None:
-        """Raise ConfigError if there is no step."""
-        if not self.options.steps:
-            raise ConfigError(
-                "Strategy 'cascade' has no steps.",
-                hint='Name strategies under [strategy.cascade]: `steps = ["rag:lexical", "rag:embedded"]`.',
-            )
+        self.hands_to = tuple(options.steps) or (_READER, _MODEL)
+        if options.steps:
+            self.needs = frozenset({"retrieve"})
 
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Ask one step after the other until one is sure enough of its answer, or is the last."""
-        self.check(toolbox)
         passages = await toolbox.retrieve(question)
+        if not self.options.steps:
+            return await self._reader_first(passages, toolbox)
         asked = []
         for number, step in enumerate(self.options.steps):
             found = await toolbox.answer_with(step, passages)
@@ -81,6 +82,15 @@ class Cascade:
             details={"step": step, "asked": asked, "details": dict(found.details)},
         )
 
+    async def _reader_first(self, passages: Sequence[Passage], toolbox: Toolbox) -> Answer:
+        """Return the reader's answer if it is sure and undisputed, else what the reader and the model say together."""
+        read = await toolbox.answer_with(_READER, passages)
+        if read.text is not None and not read.conflicts:
+            return replace(read, reason=f"{read.reason} Sure without the language model.".strip())
+        found = read.text or (read.probable.text if read.probable else None)
+        toolbox.note("the reader is not sure, or sources disagree: asking the language model", likeliest=found)
+        return together(read, await toolbox.check(await toolbox.answer_with(_MODEL, passages)))
+
     def _bound(self, number: int) -> float:
         return _BOUND if self.options.bounds is None else self.options.bounds[number]
 
@@ -90,6 +100,35 @@ class Cascade:
             return None
         given = 1.0 if answer.confidence is None else answer.confidence
         return given if self.options.calibration is None else calibrated(self.options.calibration[number], given)
+
+
+def together(read: Answer, asked: Answer) -> Answer:
+    """Return the model's answer, unless the reader has a likely one and the sources do not support the model's.
+
+    The model is no source, so it decides a dispute only if all that it says is supported and nothing contradicts it.
+    """
+    likeliest = read.probable
+    if read.text is not None:
+        likeliest = Position(read.text, read.confidence, read.citations)
+        against = tuple(cited for side in read.conflicts if not side.chosen for cited in side.citations)
+        read = replace(read, checks=(Checked(read.text, "disputed", None, "", read.citations, against),))
+    if asked.text is None:
+        return read if likeliest or read.conflicts else replace(read, reason=asked.reason)
+    if likeliest is None or all(each.verdict == "supported" and each.holds for each in asked.checks):
+        sides = tuple(replace(side, chosen=_same(side.text, asked.text)) for side in read.conflicts)
+        return replace(asked, conflicts=asked.conflicts or (sides if any(side.chosen for side in sides) else ()))
+    if not _same(likeliest.text, asked.text) or asked.standing != "supported":
+        standing = f" ({asked.standing})" if asked.unsupported else ""
+        return replace(read, reason=f"{read.reason} The language model says “{asked.text}”{standing}.".strip())
+    conflicts = tuple(replace(side, chosen=side.text == likeliest.text) for side in read.conflicts)
+    citations = tuple(dict.fromkeys((*likeliest.citations, *asked.citations)))
+    sides = conflicts or asked.conflicts
+    return replace(asked, confidence=likeliest.confidence, citations=citations, conflicts=sides)
+
+
+def _same(one: str, other: str) -> bool:
+    """Return whether one answer has all words of the other: "1871" and "It was built in 1871"."""
+    return contains_words(one, other) or contains_words(other, one)
 
 
 Points = Sequence[Sequence[float]]  # of confidence and probability, ascending

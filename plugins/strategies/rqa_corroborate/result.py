@@ -14,20 +14,20 @@ _MOST_SIDES = 4
 _LONGEST = 60  # words of a sentence that is an answer
 
 
-def answer_of(sides: Sequence[Side], sure: float) -> Answer:
-    """Return the first side as the answer, with those that contradict it."""
+def answer_of(sides: Sequence[Side], sure: float, history: str) -> Answer:
+    """Return the first side as the answer, with those that contradict it, and what other editions say."""
     first, others = _position(sides[0], chosen=True), rivals(sides, sure)
     conflicts, standing = _conflicts(first, others), _standing(sides[0], others)
-    return Answer(first.text, first.confidence, first.citations, conflicts, reason=standing)
+    return Answer(first.text, first.confidence, first.citations, conflicts, reason=f"{history} {standing}".strip())
 
 
-def abstention(sides: Sequence[Side], said: Sequence[Statement], sure: float) -> Answer:
+def abstention(sides: Sequence[Side], said: Sequence[Statement], sure: float, history: str) -> Answer:
     """Return an abstention with the likeliest side as best guess."""
     if not sides:
         reasons = (each.reading.reason for each in said)
         return Answer(None, reason=next(filter(None, reasons), "The passages do not hold an answer."))
     first, others = _position(sides[0]), rivals(sides, sure)
-    reason = _standing(sides[0], others) or "Not sure of an answer."
+    reason = f"{history} {_standing(sides[0], others)}".strip() or "Not sure of an answer."
     return Answer(None, conflicts=_conflicts(first, others), reason=reason, best_guess=first)
 
 

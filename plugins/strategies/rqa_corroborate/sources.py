@@ -1,7 +1,8 @@
-"""Sources, and what they say."""
+"""Sources, what they say, and about which scope they say it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +12,22 @@ from robust_qa.kit import (
     Claim,
     answer_key,
     cite_reading,
+    content_terms,
     near_copies,
     same_name,
     says_same,
     sentence_around,
     source_of,
     with_digits,
+    words,
 )
+
+_SLOT = re.compile(
+    r"\b(for|in|on|at|during|with|without|under|over|between|by|from)\s+(?:(?:the|a|an|all|our|your|every|each)\s+)?"
+    r"(?=([^.,;:!?()\n]+))",
+    re.IGNORECASE,
+)
+_LONGEST = 3  # words of a scope
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +76,25 @@ class Statement:
             return False  # "days" is no short form of "15 days"
         texts = self.reading.text or "", other.reading.text or ""
         return says_same(self.key, other.key) or self.claim.agrees(other.claim) or same_name(*texts)
+
+    @cached_property
+    def scopes(self) -> dict[str, set[str]]:
+        """The words after each preposition of the sentence, and those of the title after its first one."""
+        found: dict[str, set[str]] = {}
+        for match in _SLOT.finditer(f"{self.rest} {self.reading.text}"):
+            scope = content_terms(" ".join(match[2].split()[:_LONGEST]))
+            found.setdefault(match[1].lower(), set()).update(scope)
+        first, *others = words(self.source.passages[0].title.partition(" > ")[0]) or [""]
+        return found | {f"title {first}": set(others)}
+
+    def is_apart(self, other: Statement, asked: set[str]) -> bool:
+        """Return whether the words `asked` name the scope of `other`, where this statement has one, too."""
+        for place in self.scopes.keys() & other.scopes.keys():
+            own, right = self.scopes[place] - other.scopes[place], other.scopes[place] - self.scopes[place]
+            named = right <= asked if place.startswith("title") else right & asked
+            if own and right and named and not own & asked:
+                return True
+        return False
 
     @property
     def rest(self) -> str:

@@ -2,7 +2,7 @@
 
 The reader reads each source alone, and says how likely its answer is right. If several sources give one answer, at
 least one of them is right with the probability 1 - (1 - p1)(1 - p2)... (noisy-or; Pearl, 1988). But that is a
-probability about words, and sources that lie say clear words. So it is multiplied by the side's part of the voices,
+probability about words, and sources that lie say clear words. So it is multiplied by the side's share of the votes,
 and a source has one voice, however clear its words are.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from robust_qa import PROBABLE
-from robust_qa.kit import may_agree
+from robust_qa.kit import content_terms, may_agree, words
 
 from .sources import Source, Statement
 
@@ -58,6 +58,22 @@ def weigh(statements: Iterable[Statement]) -> list[Side]:
         against = sum(voices) - own
         sides.append(Side(tuple(group), (1 - wrong) * (own / (own + against) if against else 1.0)))
     return sorted(sides, key=lambda side: -side.confidence)
+
+
+def about(question: str, sides: Sequence[Side]) -> list[Side]:
+    """Return the sides without those about another scope than that of the question, if one as large is about it."""
+    asked = {*words(question), *content_terms(question)}
+
+    def is_apart(side: Side, right: Side) -> bool:
+        return (
+            right.best.confidence >= PROBABLE
+            and len(right.statements) >= len(side.statements)
+            and right.best.claim.contradicts(side.best.claim)
+            and all(one.is_apart(other, asked) for one in side.statements for other in right.statements)
+        )
+
+    kept = [side for side in sides if not any(is_apart(side, right) for right in sides)]
+    return weigh(each for side in kept for each in side.statements) if len(kept) < len(sides) else kept
 
 
 def rivals(sides: Sequence[Side], sure: float) -> list[Side]:

@@ -126,7 +126,7 @@ def _strategies(run: Run, chosen: Selection) -> tuple[list[str], _Replies]:
         line = row.answers.get(name)
         if line is None:
             return None
-        failed = "error" in line
+        failed = bool(line.get("error"))
         score = row.scored.scores.get(name, {}).get(metric)
         correct = False if failed else None if score is None else score >= 1
         return _Reply(_answer(line), correct, _texts(row.asked), failed)

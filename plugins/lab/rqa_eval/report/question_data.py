@@ -118,7 +118,7 @@ def _entry(
         answers.append(answer[:_MAX_TEXT] if isinstance(answer, str) else None)
         if row is None or line is None:
             marks.append(None)
-        elif "error" in line:
+        elif line.get("error"):
             marks.append("failed")
         else:
             mark = row.scored.scores.get(strategy, {}).get(runs[run].correctness)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _MAX_KEY = 24  # width of a key column
-_FILE_WIDTH = 100  # width of a file, unless COLUMNS is set
 
 
 def terminal_text(tables: Iterable[Table], out: Path | None = None) -> Iterator[str]:
@@ -29,8 +27,9 @@ def terminal_text(tables: Iterable[Table], out: Path | None = None) -> Iterator[
 
     screen = console()
     styled = out is None and screen.is_terminal and not screen.no_color
-    width = screen.width if out is None or "COLUMNS" in os.environ else _FILE_WIDTH
-    sheet = Console(file=io.StringIO(), width=width, force_terminal=styled, highlight=False, markup=False, emoji=False)
+    sheet = Console(
+        file=io.StringIO(), width=screen.width, force_terminal=styled, highlight=False, markup=False, emoji=False
+    )
     for table in tables:
         with sheet.capture() as written:
             sheet.print(Text(printable(table.title), style="bold"))

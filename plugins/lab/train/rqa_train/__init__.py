@@ -7,6 +7,7 @@ writes questions about documents. This is a distribution of its own, because it 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from robust_qa import hookimpl
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @hookimpl
 def rqa_register(registry: Registry) -> None:
     """Register the commands. A command is imported when it runs."""
-    add = registry.command
+    add = partial(registry.command, section="Measure")
     add("testset", "rqa_train.testset.command:testset", summary="Write questions about documents, for rqa eval.")
     registry.group("train", "Train on questions of your own.")
     add("train cascade", "rqa_train.cascade.command:cascade", summary="Fit the bounds of the strategy cascade.")

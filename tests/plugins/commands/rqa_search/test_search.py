@@ -33,6 +33,36 @@ def test_filters_restrict_the_search_and_no_passage_is_an_outcome_of_its_own(rqa
     assert "no passage was found" in nothing.err
 
 
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        ("parse http response code", "parseHTTPResponseCode"),
+        ("AB1234", "AB-1234/5"),
+        ("E-0417", "E0417"),
+        ("CX 900", "CX900"),
+    ],
+)
+def test_a_compound_is_found_by_its_parts_and_without_its_separators(
+    rqa: Rqa, tmp_path: Path, words: str, written: str
+) -> None:
+    (tmp_path / "a.md").write_text(f"Look at {written} first.\n\nThe rest is about tides.\n")
+    assert written in rqa("search", "-d", tmp_path, "-r", "bm25", words).out
+
+
+@pytest.mark.parametrize("retriever", ["bm25", "hybrid"])
+def test_a_word_that_no_passage_has_is_said_with_the_one_that_may_be_meant(
+    rqa: Rqa, tmp_path: Path, retriever: str
+) -> None:
+    (tmp_path / "a.md").write_text("The treasurer is Ida Moe, who runs the regatta and brings the tent.\n")
+    search = ("search", "-d", tmp_path, "-r", retriever)
+    assert 'No passage has "tresurer": did you mean "treasurer"?' in rqa(*search, "tresurer").err
+    assert 'No passage has "xyzzy".' in rqa(*search, "xyzzy of the regatta").err
+    assert "No passage has" not in rqa(*search, "Who runs the regattas?").err
+    ask = ("ask", "-d", tmp_path, "-r", retriever, "--reader", "lexical")
+    assert 'did you mean "treasurer"?' in rqa(*ask, "Who is the tresurer?").err
+    assert "No passage has" not in rqa(*ask, "Whose luggage contains a tent for the annual regatta?").err
+
+
 def test_json_is_what_ask_reads(rqa: Rqa) -> None:
     found = rqa("search", "-d", HARBOUR, "-r", "bm25", "who was the last keeper", "--json")
     assert {"text", "title", "source", "place", "score", "file"} <= json.loads(found.out)[0].keys()

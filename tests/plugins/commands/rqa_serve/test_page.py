@@ -70,6 +70,41 @@ def test_a_conflict_shows_the_rival_answers_with_their_sources(page: Any) -> Non
     assert "light.md, line 3" in rivals["1871"] and "guide.md, line 3" in rivals["1874"]
 
 
+def test_what_is_typed_while_an_answer_comes_stays(page: Any) -> None:
+    page.fill("#question", "Who was the keeper?")
+    page.keyboard.press("Enter")
+    page.keyboard.type("When was ")
+    page.wait_for_selector("article .answer")
+    page.keyboard.type("the lighthouse built?")
+    assert page.input_value("#question") == "When was the lighthouse built?"
+    page.keyboard.press("Enter")
+    page.locator("article .answer").nth(1).wait_for()
+
+
+def test_the_address_holds_the_question_and_reload_and_back_keep_the_answers(page: Any) -> None:
+    asked(page, "Who was the keeper?")
+    asked(page, "When was the lighthouse built?")
+    assert page.title() == "When was the lighthouse built? · rqa" and "q=When+was" in page.url
+    page.reload()
+    page.locator("article .answer").nth(1).wait_for()
+    page.go_back()
+    assert page.title() == "Who was the keeper? · rqa" and page.locator("article").count() == 2
+
+
+def test_a_link_fills_the_box_and_asks_nothing(page: Any) -> None:
+    page.goto(page.url + "?q=Who+was+the+keeper%3F")
+    page.wait_for_selector("#there:not(:empty)")
+    assert page.input_value("#question") == "Who was the keeper?"
+    assert page.locator("article").count() == 0
+
+
+def test_the_page_says_what_is_indexed_and_what_a_strategy_does(page: Any) -> None:
+    page.wait_for_selector("#there:not(:empty)")
+    assert page.inner_text("#there").startswith("3 documents are indexed in ")
+    page.click("summary")
+    assert "passages" in page.inner_text("#about")
+
+
 @pytest.mark.parametrize("width", [390, 1600])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_fits_and_follows_the_colours_of_the_system(page: Any, width: int, scheme: str) -> None:
@@ -95,6 +130,9 @@ def test_the_answer_grows_and_can_be_stopped_and_the_page_asks_for_the_token(bro
         serving(tmp_path, "-s", "norag", "--token", "door", reader=model.url, **token) as server,
         opened(browser, server.url.removesuffix("v1")) as page,
     ):
+        page.fill("#token", "wrong")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#refused:text-is('The server does not accept this token.')")
         page.fill("#token", "open-sesame")
         page.keyboard.press("Enter")
         page.wait_for_selector("#locked", state="hidden")
@@ -109,3 +147,21 @@ def test_the_answer_grows_and_can_be_stopped_and_the_page_asks_for_the_token(bro
         page.wait_for_selector("article[aria-busy]")
         page.keyboard.press("Escape")
         page.wait_for_selector("article .bad:text-is('Stopped.')")
+
+
+def test_every_source_has_its_number_and_a_number_in_the_answer_leads_to_it(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "light.md").write_text("# The light\n\nThe lighthouse was built in 1871 by Ingrid Valdane.\n")
+    with (
+        serve(
+            lambda *_: streamed(
+                "Documents: 1\nAnswer: The lighthouse was built in 1871 [1]. Ingrid Valdane built it [1]."
+            )
+        ) as model,
+        serving(tmp_path, "-s", "rag", "--docs", tmp_path / "docs", reader=model.url) as server,
+        opened(browser, server.url.removesuffix("v1")) as page,
+    ):
+        answer = asked(page, "When was the lighthouse built?")
+        assert answer.locator("cite").first.inner_text().startswith("[1] The light · light.md, line 3")
+        answer.locator(".answer a", has_text="[1]").click()
+        assert "1871 by Ingrid Valdane" in page.locator("li:focus").inner_text()

@@ -38,7 +38,7 @@ def reply(request: dict[str, Any], number: int) -> str | Fault:
         return HANG
     if "FAIL" in prompt:
         return error(400, "Not today.")
-    answer = "Ingrid Valdane" if CONDENSED in prompt else "In 1871"
+    answer = "Ingrid Valdane" if CONDENSED in prompt else "In 1850" if "INVENT" in prompt else "In 1871"
     return json.dumps({"documents": [1], "answer": answer})
 
 
@@ -98,9 +98,17 @@ def eventually(condition: Callable[[], bool]) -> bool:
 # -- answers
 
 
+def test_what_no_document_says_is_marked_in_the_page_and_in_json(server: Serving, client: Any) -> None:
+    question = "INVENT: when did the first keeper of the lighthouse begin?"
+    said = client.chat.completions.create(model="rqa/rag", messages=asked(question)).choices[0].message.content
+    assert said.startswith("Not in your documents: In 1850 (no source says 1850)")
+    whole = post(server, "/rqa/ask", json={"question": question, "strategy": "rag"}).json()
+    assert (whole["standing"], whole["checks"][0]["missing"]) == ("not in the documents", ["1850"])
+
+
 def test_every_strategy_that_can_run_is_a_model(client: Any) -> None:
     names = [model.id for model in client.models.list()]
-    assert names[0] == "rqa/astute"  # the default
+    assert names[0] == "rqa/cascade"  # the default
     assert {"rqa/rag", "rqa/norag"} <= set(names)
     assert client.models.retrieve("rqa/rag").id == "rqa/rag"
 
@@ -269,7 +277,7 @@ def test_a_field_that_rqa_cannot_honour_is_refused(client: Any, field: dict[str,
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
-        ({"json": {"model": "rqa/nonsense", "messages": asked("x")}}, 404, "The models are rqa/astute"),
+        ({"json": {"model": "rqa/nonsense", "messages": asked("x")}}, 404, "The models are rqa/cascade"),
         ({"json": {"model": "rqa/rag", "messages": []}}, 400, "role `user`"),
         (
             {"json": {"model": "rqa/rag", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}},

@@ -632,3 +632,18 @@ def test_fewer_passages_in_one_run(evaluate: Any) -> None:
     assert right == [5 / 8, 5 / 8, 4 / 8]  # Earthsea is right until a second false passage comes
     for wrong, said in (("0", "is 1 or more"), ("1,x", "is 1 or more")):
         assert said in evaluate("-s", "rag", "--top", wrong, "--force").err
+
+
+@pytest.mark.parametrize("order", ["rag,corroborate", "corroborate,rag"])
+def test_the_time_of_a_strategy_includes_what_another_one_left_in_the_cache(
+    order: str, rqa: Any, question_set: Any
+) -> None:
+    passages = [f"The keeper of light {n} was Bo Renn, a former pilot of the harbour of Arnholm." for n in range(8)]
+    rows = [
+        {"question": f"Who was the keeper of light {n}?", "answers": ["Bo Renn"], "passages": passages} for n in "12"
+    ]
+    assert rqa("eval", question_set(rows), "-s", order, "-j", 1, "-o", RUN).code == 0
+    seconds, (first, second) = figures("seconds"), order.split(",")
+    measured = {name: sum(row["seconds"] for row in lines(f"answers/{name}.jsonl")) / 2 for name in (first, second)}
+    assert any(step["cached"] for row in lines(f"answers/{second}.jsonl") for step in row["trace"])
+    assert seconds[first] == pytest.approx(measured[first], abs=1e-3) and seconds[second] > measured[second]

@@ -33,7 +33,11 @@ class TestSearch:
         """Only the passage that given-even has alone is right. The others mislead the lexical reader."""
         texts = ["Brontë {n} wrote Emma {n}.", "Emma {n} is by Austen.", "Dickens {n} wrote Emma {n}.", "No."]
         rows = [
-            {"question": f"Who wrote Emma {n}?", "answers": ["Austen"], "passages": [t.format(n=n) for t in texts]}
+            {
+                "question": f"Who wrote Emma {n}?",
+                ("answers", "answer")[n % 2]: ["Austen"],  # Natural Questions have `answer`
+                "passages": [t.format(n=n) for t in texts],
+            }
             for n in range(10)
         ]
         ended = rqa("train", "eor", written(tmp_path / "data.jsonl", rows), "-o", "voter.toml", "--reader", "lexical")

@@ -154,7 +154,7 @@ def test_different_values_of_one_quantity_contradict():
 def test_nothing_is_asserted_in_a_language_that_the_model_was_not_calibrated_for(question, text, language):
     reader = EmbeddedReader(EmbeddedReader.Options(threshold=0))
     reading = reader.read(question, [Passage(text, title="Notes")])
-    assert reading.text is None and reading.rivals == () and f"language code {language}" in reading.reason
+    assert reading.text is None and reading.rivals == () and f"(but {language})" in reading.reason
     assert reader.quote(question, [Passage(text)])
 
 
@@ -163,3 +163,13 @@ def test_nothing_is_asserted_in_a_language_that_the_model_was_not_calibrated_for
 def test_a_short_english_question_is_not_silenced(question):
     reading = EmbeddedReader(EmbeddedReader.Options(threshold=0)).read(question, PASSAGES)
     assert "language" not in reading.reason
+
+
+@shipped
+def test_the_words_of_the_question_are_no_answer():
+    packaged = EmbeddedReader(EmbeddedReader.Options())
+    passage = Passage("How much does a wash cost\n\nA wash costs money.", title="Laundry")
+    question = "How much does a wash cost?"
+    reading = packaged.read(question, [passage])
+    assert not any("How" in (each.text or "") for each in (reading, *reading.rivals))
+    assert all(each.highlight and each.highlight[0] > 25 for each in packaged.quote(question, [passage]))

@@ -72,7 +72,7 @@ def test_a_removed_file_is_not_found_by_its_vector(docs: Path, hybrid: Callable[
     assert CAR not in ask(hybrid(), "vehicle trouble")
 
 
-def test_an_interrupted_run_keeps_its_vectors(
+def test_an_interrupted_run_keeps_its_vectors_and_says_how_many_are_missing(
     docs: Path, hybrid: Callable[..., Hybrid], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rqa_bm25.hybrid._BATCH", 1)
@@ -85,9 +85,10 @@ def test_an_interrupted_run_keeps_its_vectors(
 
     with pytest.raises(OSError, match="no more"):
         index(hybrid(Failing()), docs)
+    assert hybrid().unembedded() == 1
     handle = Handle()
     index(hybrid(handle), docs)
-    assert len(handle.embedded) == 1
+    assert len(handle.embedded) == 1 and hybrid().unembedded() == 0
     assert ask(hybrid(), "vehicle trouble", 1) == [CAR]
 
 

@@ -148,7 +148,7 @@ def test_deeply_nested_folders_cost_only_what_cannot_be_opened(docs, bm25, name)
         assert sources(bm25()) == {"a.txt", "z.txt", "deep.txt"} and report.skipped == ()
     else:
         assert sources(bm25()) == {"a.txt", "z.txt"}
-        assert [why for _, why in report.skipped] == ["it does not open: File name too long"]
+        assert [why for _, why in report.skipped] == ["it cannot be opened: File name too long"]
 
 
 def test_a_link_that_leads_out_of_the_folder_is_left_out_and_reported(docs, bm25, tmp_path):
@@ -372,7 +372,7 @@ def test_files_in_an_unreadable_folder_stay(docs, bm25, monkeypatch):
     report = retriever.index([docs])
     assert counts(report) == (0, 0, 0, 0)
     assert dict(report.skipped[:2]) == dict.fromkeys(
-        [str(docs / "a.txt"), str(docs / "sub")], "it does not open: Permission denied"
+        [str(docs / "a.txt"), str(docs / "sub")], "it cannot be opened: Permission denied"
     )
     kept = "not to be opened now, so the old passages stay in the index and still answer"
     assert report.skipped[2:] == (("3 indexed files", kept),)

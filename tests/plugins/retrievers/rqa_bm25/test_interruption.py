@@ -121,7 +121,10 @@ def test_a_writer_interrupted_during_a_rewrite_leaves_the_last_commit(tmp_path, 
     assert {len(retriever.retrieve(f"w{n}x999", 5)) for n in range(8)} == {1}
     report = retriever.index([many])
     assert (report.removed, report.unchanged, report.passages) == (2, 6, 6 * ROWS)
-    assert [len(retriever.retrieve(f"w{n}x999", 5)) for n in range(8)] == [1, 1, 0, 1, 1, 0, 1, 1]
+    found = [retriever.retrieve(f"w{n}x999", 5) for n in range(8)]  # of a word that is gone, its parts are looked for
+    assert [any(f"w{n}x999 " in each.text for each in own) for n, own in enumerate(found)] == [
+        n not in (2, 5) for n in range(8)
+    ]
 
 
 def test_a_second_writer_is_refused_and_readers_are_not(docs, bm25):

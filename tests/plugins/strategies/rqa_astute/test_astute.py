@@ -136,7 +136,7 @@ class TestMemory:
     async def test_without_retrieved_passages_it_goes_on_with_memory(self) -> None:
         verdict = "documents: 1\nanswer: Jane Austen\nconfidence: high\n<<<ANSWER>>>Jane Austen<<</ANSWER>>>"
         answer = await ask(ScriptedModel([MEMORY, verdict]), [])
-        assert (answer.text, answer.confidence) == ("Jane Austen", 0.9)
+        assert answer.text == "Jane Austen"
         assert [(c.id, c.origin) for c in answer.citations] == [("memory-1", "memory")]
 
     async def test_without_either_it_abstains_before_the_second_call(self) -> None:
@@ -186,7 +186,7 @@ class TestPrompts:
 class TestAnswer:
     async def test_the_chosen_groups_documents_are_cited_by_the_sentences_with_the_answer(self) -> None:
         answer = await ask(ScriptedModel([MEMORY, VERDICT]))
-        assert (answer.text, answer.confidence) == ("Jane Austen", 0.9)
+        assert answer.text == "Jane Austen"
         assert [(c.id, c.quote) for c in answer.citations] == [
             ("emma", "Jane Austen wrote it."),
             ("memory-1", "Emma is a novel by Jane Austen."),
@@ -194,11 +194,13 @@ class TestAnswer:
 
     async def test_differing_candidates_are_a_conflict(self) -> None:
         answer = await ask(ScriptedModel([MEMORY, VERDICT]))
-        positions = [(p.text, p.confidence, [c.id for c in p.citations], p.chosen) for p in answer.conflicts]
-        assert positions == [
-            ("Jane Austen", 0.9, ["emma", "memory-1"], True),
-            ("Mary Shelley", 0.2, ["fake"], False),
-        ]
+        positions = [(p.text, [c.id for c in p.citations], p.chosen) for p in answer.conflicts]
+        assert positions == [("Jane Austen", ["emma", "memory-1"], True), ("Mary Shelley", ["fake"], False)]
+
+    async def test_the_numbers_that_the_model_writes_down_are_no_confidence(self) -> None:
+        answer = await ask(ScriptedModel([MEMORY, VERDICT]))
+        assert {answer.confidence, *(side.confidence for side in answer.conflicts)} == {None}
+        assert [group["confidence"] for group in answer.details["groups"]] == [0.9, 0.2]
 
     async def test_an_answer_of_no_group_has_no_citations(self) -> None:
         verdict = VERDICT.replace("> Jane Austen <", "> Charlotte <")
@@ -219,13 +221,13 @@ class TestAnswer:
     async def test_a_group_of_documents_that_do_not_exist_loses(self, final: str) -> None:
         verdict = VERDICT.replace("documents: 2", "documents: 8, 9").replace("20%", "99%")
         answer = await ask(ScriptedModel([MEMORY, verdict.replace("> Jane Austen <", f"> {final} <")]))
-        assert (answer.text, answer.confidence, answer.conflicts) == ("Jane Austen", 0.9, ())
+        assert (answer.text, answer.conflicts) == ("Jane Austen", ())
         assert answer.details["citations_removed"] == 2
 
     async def test_without_a_final_answer_the_most_confident_group_decides(self) -> None:
         verdict = VERDICT.partition("REASON")[0].replace("20%", "95%")
         answer = await ask(ScriptedModel([MEMORY, verdict]))
-        assert (answer.text, answer.confidence) == ("Mary Shelley", 0.95)
+        assert answer.text == "Mary Shelley"
 
     async def test_a_final_dont_know_abstains_and_keeps_the_conflict(self) -> None:
         verdict = VERDICT.replace("> Jane Austen <", "> I don't know. <")
@@ -281,10 +283,8 @@ class TestForms:
         model = ScriptedModel([MEMORY, reply], structured=structured)
         answer = await ask(model)
         assert answer.text == "Jane Austen"
-        assert [(p.text, p.confidence, len(p.citations)) for p in answer.conflicts] == [
-            ("Jane Austen", 0.9, 2),
-            ("Mary Shelley", 0.2, 1),
-        ]
+        assert [(p.text, len(p.citations)) for p in answer.conflicts] == [("Jane Austen", 2), ("Mary Shelley", 1)]
+        assert [group["confidence"] for group in answer.details["groups"]] == [0.9, 0.2]
 
     async def test_json_that_answers_null_is_not_settled_by_confidence(self) -> None:
         model = ScriptedModel([MEMORY, json.dumps(json.loads(JSON) | {"answer": None})], structured=True)

@@ -4,9 +4,15 @@ from typing import Any
 
 import pytest
 
-from robust_qa import Answer, ConfigError, Passage, Question, Reading, Toolbox
-from robust_qa.testing import toolbox
+from robust_qa import Answer, Passage, Question, Reading, Toolbox
+from robust_qa.testing import ScriptedModel, toolbox
 from rqa_cascade import Cascade
+from rqa_corroborate import Corroborate
+from rqa_embedded import EmbeddedEvaluator, EmbeddedReader
+from rqa_rag import Rag
+
+READER = EmbeddedReader(EmbeddedReader.Options(threads=1))
+JUDGE = EmbeddedEvaluator(EmbeddedEvaluator.Options(threads=1))
 
 
 class Step:
@@ -87,9 +93,52 @@ async def test_a_step_may_have_a_reader_of_its_own() -> None:
         assert answer.text == expected
 
 
-async def test_a_cascade_without_steps_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="has no steps"):
-        await ask({})
+# -- without steps: the packaged reader, then the language model
+
+LIGHT = "The lighthouse at Skerry Point was built in 1871 by the engineer Ingrid Valdane."
+LOG = "Since it was built in 1871, the lighthouse at Skerry Point has had nine keepers."
+BROCHURE = "The lighthouse at Skerry Point was built in 1817."
+FERRY = "A single crossing costs 4.20 and takes twenty-five minutes."
+BUILT = "When was the lighthouse at Skerry Point built?"
+
+
+async def ask_model(question: str, reply: str, *texts: str) -> tuple[Answer, int]:
+    """The answer, and how often the model was asked."""
+    passages = tuple(Passage(text, source=f"{number}.md") for number, text in enumerate(texts, start=1))
+    model = ScriptedModel(f"Documents: none\nAnswer: {reply}")
+    names = {"corroborate": Corroborate(Corroborate.Options()), "rag": Rag(Rag.Options()), "embedded": READER}
+    tools = toolbox(Question(question, passages=passages), reader=model, evaluator=JUDGE, names=names)
+    return await Cascade(Cascade.Options()).answer(question, tools), len(model.calls)
+
+
+async def test_what_the_reader_is_sure_of_needs_no_model() -> None:
+    answer, calls = await ask_model("Who was the engineer of the lighthouse?", "Tom Harrow", LIGHT, FERRY)
+    assert (answer.text, calls) == ("Ingrid Valdane", 0)
+    assert answer.reason == "Sure without the language model."
+
+
+async def test_the_model_is_asked_once_about_the_rest_and_its_answer_is_checked() -> None:
+    answer, calls = await ask_model("What colour is the ferry?", "orange", LIGHT, FERRY)
+    assert (answer.text, answer.standing, calls) == ("orange", "not in the documents", 1)
+
+
+async def test_in_a_dispute_the_model_is_no_further_source() -> None:
+    answer, calls = await ask_model(BUILT, "1817", LIGHT, LOG, BROCHURE)
+    assert calls == 1 and answer.best_guess is not None and answer.best_guess.text == "1871"
+    assert [side.text for side in answer.conflicts] == ["1871", "1817"]
+    assert answer.reason.endswith("The language model says “1817”.")
+
+
+async def test_a_model_that_agrees_with_the_likelier_side_makes_it_the_answer() -> None:
+    answer, _ = await ask_model(BUILT, "in 1871", LIGHT, LOG, BROCHURE)
+    assert (answer.text, answer.standing) == ("in 1871", "supported")
+    assert [(side.text, side.chosen) for side in answer.conflicts] == [("1871", True), ("1817", False)]
+    assert {cited.source for cited in answer.citations} == {"1.md", "2.md"}
+
+
+async def test_a_model_that_declines_leaves_what_the_reader_found() -> None:
+    answer, _ = await ask_model(BUILT, "UNKNOWN", LIGHT, LOG, BROCHURE)
+    assert answer.best_guess is not None and answer.best_guess.text == "1871"
 
 
 @pytest.mark.parametrize(

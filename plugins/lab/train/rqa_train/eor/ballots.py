@@ -38,20 +38,24 @@ def right(answer: str, gold: Sequence[Any], metric: Metric) -> float:
     return min(max(_METRICS[metric](answer, one) for one in fact) for fact in gold_facts(gold))
 
 
-def check_gold(path: Path) -> int:
-    """Return the number of rows. Raises InputError for a row without gold answers."""
-    count = 0
+def gold_of(path: Path) -> list[list[Any]]:
+    """Return the gold answers of each row, which are in `answers`, or in `answer` as in Natural Questions.
+
+    Raises InputError for a row without.
+    """
+    found: list[list[Any]] = []
     for number, row in _rows(path):
-        count += 1
-        gold = row.get("answers") if isinstance(row, dict) else None
+        gold = row.get("answers", row.get("answer")) if isinstance(row, dict) else None
+        gold = [gold] if isinstance(gold, str) else gold
         if not isinstance(gold, list) or not gold_facts(gold):
             raise InputError(
                 f"{path}, line {number} has no gold answers.",
                 hint='Add them: {"question": "...", "answers": ["..."]}.',
             )
-    if not count:
+        found.append(gold)
+    if not found:
         raise InputError(f"{path} has no questions.")
-    return count
+    return found
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Any]]:
@@ -98,7 +102,7 @@ class Ballots:
         return replace(self, tensor=self.tensor[rows], present=self.present[rows], right=self.right[rows])
 
 
-def load(path: Path, metric: Metric) -> tuple[Ballots, int]:
+def load(path: Path, metric: Metric, golds: Sequence[list[Any]]) -> tuple[Ballots, int]:
     """Read the output of `rqa batch -s eor --details`. Returns the ballots and the number of skipped rows.
 
     A row is skipped if it or one of its retrievers failed. Raises InputError if every row is skipped.
@@ -106,7 +110,8 @@ def load(path: Path, metric: Metric) -> tuple[Ballots, int]:
     import numpy as np
 
     lines = sorted((row for _, row in _rows(path)), key=lambda row: int(row["row"]))
-    rows = [row for row in lines if _complete(row)]
+    complete = [(row, gold) for row, gold in zip(lines, golds, strict=True) if _complete(row)]
+    rows = [row for row, _ in complete]
     if not rows:
         raise InputError(f"All {len(lines)} rows in {path} have failed calls.")
     details = [row["details"] for row in rows]
@@ -116,12 +121,12 @@ def load(path: Path, metric: Metric) -> tuple[Ballots, int]:
     tensor = np.zeros(shape)  # float64 like the vote: ties must go the same way
     metric_values = np.zeros((shape[0], shape[2]))
     present = np.zeros(metric_values.shape, dtype=bool)
-    for number, (row, detail) in enumerate(zip(rows, details, strict=True)):
+    for number, ((_, gold), detail) in enumerate(zip(complete, details, strict=True)):
         answered = [entry for entry in detail["retrievers"] if entry["answer"] is not None]
         at = [retrievers.index(entry["retriever"]) for entry in answered]
         positions = [detail["answers"].index(entry["answer"]) for entry in answered]
         present[number, at] = True
-        metric_values[number, at] = [right(entry["answer"], row["answers"], metric) for entry in answered]
+        metric_values[number, at] = [right(entry["answer"], gold, metric) for entry in answered]
         for k, name in enumerate(similarities if answered else ()):
             tensor[number, k][np.ix_(at, at)] = np.array(detail["similarities"][name])[np.ix_(positions, positions)]
     first = details[0]

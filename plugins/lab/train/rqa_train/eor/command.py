@@ -69,14 +69,14 @@ def eor(
 ) -> None:
     """Fit the weights of the strategy eor on the questions in DATA.
 
-    A row has `question`, `answers` (a list of gold answers) and optionally `passages`. The pool first answers every
-    row, as `rqa batch` does. These answers are saved next to FILE with the suffix .jsonl.
+    A row has `question`, `answers` (a list of gold answers; `answer` in Natural Questions) and optionally `passages`.
+    The pool first answers every row, as `rqa batch` does. These answers are saved next to FILE with the suffix .jsonl.
     """
     from robust_qa.batch import Batch
     from robust_qa.cli.answering import in_session
     from robust_qa.cli.batch_run import answer_rows
 
-    from .ballots import check_gold, load
+    from .ballots import gold_of, load
     from .search import cross_validate, fit, load_minimize, plain
 
     load_minimize()  # fail before the calls, not after them
@@ -84,7 +84,7 @@ def eor(
         raise click.UsageError("Use either --resume or --force, not both.")
     if output.exists() and not (resume or force):
         raise InputError(f"{output} already exists.", hint="Use --resume to continue its run or --force to replace it.")
-    count = check_gold(data)
+    golds = gold_of(data)
     answers = output.with_suffix(".jsonl")
     if data.exists() and answers.exists() and data.samefile(answers):
         raise InputError(f"The answers would replace the data in {answers}.", hint="Give -o another name.")
@@ -100,9 +100,9 @@ def eor(
 
     answering = Answering("eor", reader=reader, option=tuple(settings))
     strategy_options = in_session(run, answering, answer_all, detailed=False)
-    ballots, skipped = load(answers, metric)
+    ballots, skipped = load(answers, metric, golds)
     if skipped:
-        click.echo(f"rqa: skipped {skipped} of {count} rows with failed calls", err=True)
+        click.echo(f"rqa: skipped {skipped} of {len(golds)} rows with failed calls", err=True)
     folds = min(_FOLDS, len(ballots.right))
     run.say(f"fitting the weights to {len(ballots.right):,} questions")
     fitted = fit(ballots, seed=seed)

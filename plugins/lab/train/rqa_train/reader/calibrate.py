@@ -323,10 +323,11 @@ def logistic(features: Floats, labels: Floats) -> tuple[float, ...]:
     """Return the weights of a logistic regression; the first feature is the constant 1.
 
     Features with a negative weight are dropped, because no evidence may count against what it supports.
+    If all labels are equal, none has a weight.
     """
     weights = np.zeros(features.shape[1])
     used = list(range(1, features.shape[1]))
-    while used:
+    while used and labels.min() < labels.max():
         model = LogisticRegression(solver="newton-cholesky", tol=1e-8).fit(features[:, used], labels)
         if model.coef_.min() >= 0:
             weights[0], weights[used] = model.intercept_[0], model.coef_[0]

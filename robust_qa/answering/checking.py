@@ -1,0 +1,160 @@
+"""Check what a language model answers: each sentence is a claim about the passages that were retrieved."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..errors import RqaError
+from ..kit.checking import check_claim, is_foreign_to, missing_from
+from ..kit.citations import cite, contains_words
+from ..kit.quantity import with_digits
+from ..kit.quotes import QUOTES
+from ..kit.replies import named_documents
+from ..kit.text import is_yes_no, language_of_question, statements, with_title
+from ..types import Answer, Checked, Citation, Passage, Position, Verdict
+
+if TYPE_CHECKING:
+    from ..protocols import Toolbox
+
+_NUMBERS = r"\d{1,3}(?:\s*(?:,|;|and|&|-|–)\s*\d{1,3})*"
+_DOCUMENT = r"(?:documents?|docs?|sources?|passages?)\.?\s*"
+# [2], 【1, 3】, [Document 2], (documents 1 and 3)
+_MARK = re.compile(rf"\s*(?:[\[【]\s*(?:{_DOCUMENT})?({_NUMBERS})\s*[\]】]|\(\s*{_DOCUMENT}({_NUMBERS})\s*\))", re.I)
+_OPPOSITE: Mapping[Verdict, Verdict] = {
+    "supported": "contradicted",
+    "contradicted": "supported",
+    "disputed": "disputed",
+    "not decided": "not decided",
+}
+_SENTENCE = 5  # words of an answer that makes a claim without its question, too
+_YES_NO = re.compile(r"\s*(yes|no)\b[,.;:!\s]*", re.IGNORECASE)
+
+
+async def checked(
+    answer: Answer,
+    question: str,
+    passages: Sequence[Passage],
+    replies: Sequence[tuple[str, Sequence[Passage]]],
+    judging: Toolbox | None,
+) -> Answer:
+    """Return `answer` with a verdict on each sentence, the sources that support it, and those that contradict it.
+
+    `replies` are those of the language model, each with the documents that it was shown. Makes no call of one. Without
+    `judging`, whose evaluator judges claims, only numbers and names are checked.
+    """
+    passages = list(dict.fromkeys(passages))
+    if answer.text is None or answer.checks or not passages:
+        return answer
+    text, named, reason = _without_marks(answer.text, replies)
+    is_english = {language_of_question(each) for each in (question, text)} == {"en"}
+    judging = judging if is_english else None
+    question = f"{question.rstrip('? ')}?"
+    claims = [text[start:end] for start, end in statements(text)]
+    check = partial(_check, question=question, passages=[*named, *passages], judging=judging)
+    checks = await asyncio.gather(*(check(claim, alone=n > 0) for n, claim in enumerate(claims)))
+    sides = list(answer.conflicts)
+    if judging is None:
+        citations = [*answer.citations, *(cite(passage, text) for passage in named)]
+    else:
+        citations = [cited for each in checks for cited in _sources(each)]
+        for n, said in enumerate(await asyncio.gather(*(check(side.text) for side in sides))):
+            memory = (cited for cited in sides[n].citations if cited.origin == "memory")
+            sides[n] = replace(sides[n], citations=(*_sources(said), *memory))
+        if sum(any(cited.origin == "external" for cited in side.citations) for side in sides) < 2:
+            sides = [side for each in checks for side in _sides(each)] or sides
+    closest = () if citations or sides else dict.fromkeys(each.citation for each in checks if each.citation)
+    if answer.citations and all(cited.origin == "memory" for cited in answer.citations):
+        reason = f"{reason} Only the model's memory says so."
+    found = replace(
+        answer,
+        text=text,
+        checks=tuple(checks),
+        citations=tuple(dict.fromkeys(citations)),
+        closest=answer.closest or tuple(closest)[:QUOTES],
+        conflicts=tuple(sides),
+        reason=f"{answer.reason} {reason}".strip(),
+    )
+    return replace(found, confidence=None) if found.unsupported else found
+
+
+async def _check(
+    sentence: str, *, question: str, passages: Sequence[Passage], judging: Toolbox | None, alone: bool = False
+) -> Checked:
+    """Return the verdict on a sentence of the answer to `question`, or if it stands `alone`, without the question."""
+    found = Checked(sentence, "not decided", reason="It was not judged.")
+    if judging is not None:
+        with suppress(RqaError):  # the answer was paid for
+            found = await _judged(sentence, "" if alone else question, passages, judging)
+    if found.verdict == "not decided":
+        standing = next((cite(each, sentence) for each in passages if contains_words(sentence, each.text)), None)
+        found = replace(found, citation=standing or found.citation)
+    texts = [question, *(f"{with_title(each.title, each.text)} {each.date}" for each in passages)]
+    missing = missing_from(sentence, texts)
+    if not (missing or found.holds) and is_foreign_to(sentence, texts) and not _YES_NO.fullmatch(sentence):
+        missing = (sentence.rstrip(".!? "),)
+    return replace(found, sentence=sentence, missing=missing)
+
+
+async def _judged(sentence: str, question: str, passages: Sequence[Passage], judging: Toolbox) -> Checked:
+    """Return the verdict on a sentence of an answer. The first one makes a claim together with the `question`.
+
+    "Yes" claims what the question asks, and "no" the opposite.
+    """
+    begins = _YES_NO.match(sentence) if is_yes_no(question) else None
+    if begins is None:
+        claims = [f"{question} {each}".lstrip() for each in (sentence, with_digits(sentence))]
+        claims += [sentence] if len(sentence.split()) >= _SENTENCE else []
+        verdicts = [await check_claim(claim, passages, judging) for claim in dict.fromkeys(claims)]
+        return next((each for each in verdicts if each.holds), verdicts[0])
+    found = await check_claim(question, passages, judging)
+    if begins[1].lower() == "no":
+        yes, no = found.supporting, found.contradicting
+        found = replace(found, verdict=_OPPOSITE[found.verdict], supporting=no, contradicting=yes)
+    rest = sentence[begins.end() :]
+    return await check_claim(rest, passages, judging) if rest and found.verdict == "not decided" else found
+
+
+def _sources(check: Checked) -> tuple[Citation, ...]:
+    """The sources that support the sentence, or the text with its words if the judge leaves it open."""
+    if check.holds or check.verdict != "not decided" or check.missing or check.citation is None:
+        return check.supporting if check.holds else ()
+    return (check.citation,) if contains_words(check.sentence, check.citation.quote) else ()
+
+
+def _sides(check: Checked) -> Iterator[Position]:
+    """Yield the sentence, and what contradicts it in the words of each source."""
+    if check.contradicting:
+        yield Position(check.sentence, None, check.supporting, chosen=True)
+        yield from (Position(cited.quote, None, (cited,)) for cited in check.contradicting[:QUOTES])
+
+
+def _without_marks(text: str, replies: Sequence[tuple[str, Sequence[Passage]]]) -> tuple[str, list[Passage], str]:
+    """Return an answer without marks such as [2], the documents that they name, and a remark on any that do not exist.
+
+    The numbers are those of the documents that were shown for the last reply with such a mark. What stands like a mark
+    in a document, such as argv[1], is none.
+    """
+    named: dict[Passage, None] = {}
+    unknown: dict[str, int] = {}
+
+    def without(match: re.Match[str]) -> str:
+        mark, numbers = match[0].strip(), match[1] or match[2]
+        shown = next((documents for reply, documents in reversed(replies) if documents and mark in reply), ())
+        before = "" if match[0] != mark else text[: match.start()].rpartition(" ")[2]
+        if not shown or (before and any(before + mark in each.text for each in shown)):
+            return match[0]
+        valid, removed = named_documents(numbers, len(shown))
+        named.update((shown[number - 1], None) for number in valid)
+        if removed:
+            unknown[mark] = len(shown)
+        return ""
+
+    text = _MARK.sub(without, text).strip()
+    remarks = [f"The model cites {mark} of {size} documents, which does not exist." for mark, size in unknown.items()]
+    return text, [*named], " ".join(remarks)

@@ -1,0 +1,28 @@
+"""Folders with several editions of a document: the one that the question asks for answers, and the others are told."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import robust_qa
+
+FOLDERS: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "editions.toml").read_text())
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_edition_that_is_asked_for_answers(name: str, tmp_path: Path) -> None:
+    folder = FOLDERS[name]
+    for file, text in folder["files"].items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    given = robust_qa.ask(folder["question"], docs=tmp_path, strategy="corroborate")
+    if "sides" in folder:  # nobody says which is newer
+        assert given.text is None and {side.text for side in given.conflicts} == set(folder["sides"])
+        return
+    assert folder["right"] in (given.text or "") and not given.conflicts
+    assert all(other in given.reason for other in folder.get("other", ()))
+    assert not any(other in given.reason for other in folder.get("apart", ()))
