@@ -255,7 +255,7 @@ LEADS: Mapping[Standing, str] = {
     "contradicted": "Your documents contradict this: ",
     "not in the documents": "Not in your documents: ",
 }
-"""What stands before an answer of which no source supports a sentence."""
+"""What stands before an answer if no source supports any of its sentences."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,8 +137,8 @@ def _sides(check: Checked) -> Iterator[Position]:
 def _without_marks(text: str, replies: Sequence[tuple[str, Sequence[Passage]]]) -> tuple[str, list[Passage], str]:
     """Return an answer without marks such as [2], the documents that they name, and a remark on any that do not exist.
 
-    The numbers are those of the documents that were shown for the last reply with such a mark. What stands like a mark
-    in a document, such as argv[1], is none.
+    The numbers are those of the documents that were shown for the last reply with such a mark. Text that a
+    document has too, such as argv[1], is no mark.
     """
     named: dict[Passage, None] = {}
     unknown: dict[str, int] = {}

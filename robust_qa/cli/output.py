@@ -132,9 +132,14 @@ def print_short(answer: Answer) -> None:
     click.echo(printable(answer.text))
 
 
+def _numbers(answer: Answer) -> dict[Citation, int]:
+    """Return the number of each citation, in their order."""
+    return {citation: number for number, citation in enumerate(answer.numbered, start=1)}
+
+
 def marked_answer(answer: Answer) -> str:
     """Return the line of an answer: with its standing, and in several sentences with the numbers of their sources."""
-    numbers = {citation: number for number, citation in enumerate(answer.numbered, start=1)}
+    numbers = _numbers(answer)
     return printable(answer.marked(lambda cited: " " + "".join(f"[{numbers[each]}]" for each in cited)))
 
 
@@ -161,7 +166,7 @@ def print_answer(
     sides = [side for side in answer.conflicts if not (side.chosen or side.text == told)]
     of_sides = {citation for side in sides for citation in side.citations}
     own = answer.citations if sure else [each for each in answer.numbered if each not in of_sides]
-    numbers = {citation: number for number, citation in enumerate(answer.numbered, start=1)}
+    numbers = _numbers(answer)
     if own:
         out.print()
     for citation in own:
@@ -194,7 +199,7 @@ def _age(side: Position, answer: Answer) -> str:
 
 def print_sources(answer: Answer) -> None:
     """Print the numbered sources and the other passages on stdout."""
-    for number, citation in enumerate(answer.numbered, start=1):
+    for citation, number in _numbers(answer).items():
         print_source(citation, number)
     _print_others(answer, whole=True)
 
