@@ -7,6 +7,8 @@ import ctypes
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
+from functools import partial
+from types import FrameType
 from typing import TypeVar
 
 from ..answering.history import recorder
@@ -85,8 +87,7 @@ def in_session(
 
     async def work_in_session(session: Session) -> T:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            # asyncio's own handler would wait for the event loop, which a slow read or write can block.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, partial(_interrupt, asyncio.get_running_loop()))
         async with session:
             result = await work(session)
         if session.trouble:
@@ -99,6 +100,18 @@ def in_session(
             return asyncio.run(work_in_session(session))
         except Interrupted:
             raise KeyboardInterrupt from None
+
+
+def _interrupt(loop: asyncio.AbstractEventLoop, number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt at once, since a slow read or write can block the event loop.
+
+    In the loop's own code, the exception would lose the step of a task that was about to run, and the task would never
+    end. There the loop raises it.
+    """
+    if frame and frame.f_globals.get("__name__", "").partition(".")[0] in ("asyncio", "selectors", "anyio"):
+        loop.call_soon_threadsafe(signal.default_int_handler, number, None)
+    else:
+        raise KeyboardInterrupt
 
 
 def _share_arenas() -> None:
