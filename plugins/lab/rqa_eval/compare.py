@@ -56,7 +56,7 @@ def compare(
 ) -> None:
     """Answer QUESTION with several strategies side by side.
 
-    -s is required. `-s all` takes every strategy that the configuration can run.
+    -s is required. `-s all` takes every strategy that the configuration can run. Ctrl-C shows those that have answered.
     """
     from robust_qa.cli import console, passages_in, print_to
     from robust_qa.cli.answering import in_session
@@ -71,23 +71,33 @@ def compare(
     asked = Question(question.strip(), passages=passages_in(passages) if passages else None)
     check(run, options, strategy)
     print_to(out)
-    found = in_session(run, options, lambda session: _answers(run, session, asked, strategy))
-    names, answers = list(found), list(found.values())
+    found: dict[str, Answer | RqaError | None] = {}
+    stopped = None
+    try:
+        in_session(run, options, lambda session: _answer_each(run, session, asked, strategy, found))
+    except KeyboardInterrupt as signal:
+        stopped = signal
+    ended = {name: answer for name, answer in found.items() if answer}
+    names, answers = list(ended), list(ended.values())
     failures = [answer for answer in answers if isinstance(answer, RqaError)]
-    if len(failures) == len(answers):
+    if answers and len(failures) == len(answers) and not stopped:
         raise failures[0]
     page = console()
     wide = page.file.isatty() or "COLUMNS" in os.environ
     for table in side_by_side(names, answers, page.width if wide else _PIPED):
         _print(page, table)
+    if stopped:
+        if waiting := [name for name in found if name not in ended]:
+            run.say(f"stopped before {', '.join(waiting)} had answered")
+        raise stopped
     if failures:
         raise click.exceptions.Exit(Exit.ROWS_FAILED)
 
 
-async def _answers(
-    run: Run, session: Session, question: Question, asked: Sequence[str]
-) -> dict[str, Answer | RqaError]:
-    """Return the answer or the error of each strategy. ConfigError if a strategy does not exist."""
+async def _answer_each(
+    run: Run, session: Session, question: Question, asked: Sequence[str], found: dict[str, Answer | RqaError | None]
+) -> None:
+    """Put the answer or the error of each strategy into `found`, None before. ConfigError if one does not exist."""
     names = expand(session, asked)
     for name in names:
         session.check_strategy(name)
@@ -97,13 +107,14 @@ async def _answers(
         if errors:
             run.say(f"This configuration cannot run: {', '.join(errors)}.")
 
-    async def answer(name: str) -> Answer | RqaError:
+    async def answer(name: str) -> None:
         try:
-            return await session.answer(question, strategy=name)
+            found[name] = await session.answer(question, strategy=name)
         except RqaError as error:
-            return error
+            found[name] = error
 
-    return dict(zip(names, await asyncio.gather(*map(answer, names)), strict=True))
+    found |= dict.fromkeys(names)
+    await asyncio.gather(*map(answer, names))
 
 
 def side_by_side(names: Sequence[str], answers: Sequence[Answer | RqaError], width: int) -> list[Table]:

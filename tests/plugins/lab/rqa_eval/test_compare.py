@@ -5,6 +5,30 @@ from typing import Any
 import pytest
 from standins.mind import WORLD, question, says
 
+STRATEGIES = """
+import asyncio, os, signal
+from robust_qa import Answer, hookimpl
+
+class Quick:
+    needs = frozenset()
+
+    async def answer(self, question, toolbox):
+        return Answer("Gg")
+
+class Stopped:
+    needs = frozenset()
+
+    async def answer(self, question, toolbox):
+        await asyncio.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(60)
+
+@hookimpl
+def rqa_register(registry):
+    registry.strategy("quick", Quick)
+    registry.strategy("stopped", Stopped)
+"""
+
 
 @pytest.fixture
 def compare(rqa: Any, reader: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
@@ -51,6 +75,14 @@ def test_a_strategy_that_fails_says_what_to_do(rqa: Any) -> None:
     assert ended.code == 3
     assert "needs a language model" in ended.out  # the offline reader does not write
     assert "create a configuration with `rqa init`." in " ".join(ended.out.split())
+
+
+def test_ctrl_c_shows_the_strategies_that_have_answered(rqa: Any) -> None:
+    Path("strategies.py").write_text(STRATEGIES, encoding="utf-8")
+    ended = rqa("--plugin", "strategies.py", "compare", "What is the capital of Gondal?", "-s", "stopped,quick")
+    assert ended.code == 130
+    assert ended.out.split()[:2] == ["quick", "Gg"]
+    assert "stopped before stopped had answered" in ended.err
 
 
 def test_text_from_outside_cannot_steer_the_terminal(compare: Any) -> None:
