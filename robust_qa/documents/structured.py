@@ -8,6 +8,7 @@ from typing import Any
 
 from .blocks import Block, Blocks, Unreadable, unlined
 from .document import Document, File, Report
+from .html import read_html
 from .markdown import read_markdown
 
 _SHORT = 100  # words of an object that is shown as one row
@@ -82,8 +83,11 @@ def read_notebook(file: File, report: Report) -> Iterator[Document]:
         if cell["cell_type"] == "code":
             blocks.code(text)
             for output in cell.get("outputs", ()):
-                shown = output.get("text") or output.get("data", {}).get("text/plain", "")
-                blocks.code(_joined(shown)[:_OUTPUT])
+                data = output.get("data", {})
+                if "<table" in (page := _joined(data.get("text/html", ""))):  # has the columns that its text aligns
+                    blocks.extend(unlined(read_html(page)[1]))
+                else:
+                    blocks.code(_joined(output.get("text") or data.get("text/plain", ""))[:_OUTPUT])
         elif cell["cell_type"] == "heading":
             blocks.heading(int(cell.get("level", 1)), text)
         else:

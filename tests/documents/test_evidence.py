@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import openpyxl
@@ -186,3 +187,14 @@ def test_a_quote_of_a_sheet_stands_at_its_row(tmp_path: Path) -> None:
     book.save(tmp_path / "rents.xlsx")
     answer = robust_qa.ask("What is the rent of the Otter?", docs=tmp_path)
     assert [*answer.citations, *answer.closest][0].where.endswith("rents.xlsx, Sheet row 6")
+
+
+def test_a_table_in_the_output_of_a_notebook_is_read_by_its_columns(tmp_path: Path) -> None:
+    output = {
+        "text/html": ["<table><tr><th>site</th><th>mean wind</th></tr>", "<tr><td>Holm</td><td>6.9</td></tr></table>"],
+        "text/plain": "    site  mean wind\n0   Holm        6.9",
+    }
+    cell = {"cell_type": "code", "source": "frame", "outputs": [{"output_type": "execute_result", "data": output}]}
+    (tmp_path / "wind.ipynb").write_text(json.dumps({"nbformat": 4, "cells": [cell]}))
+    (document,) = read(tmp_path / "wind.ipynb", lambda *_: None)
+    assert "site: Holm; mean wind: 6.9" in document.text and "0   Holm" not in document.text
