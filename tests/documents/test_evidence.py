@@ -198,3 +198,8 @@ def test_a_table_in_the_output_of_a_notebook_is_read_by_its_columns(tmp_path: Pa
     (tmp_path / "wind.ipynb").write_text(json.dumps({"nbformat": 4, "cells": [cell]}))
     (document,) = read(tmp_path / "wind.ipynb", lambda *_: None)
     assert "site: Holm; mean wind: 6.9" in document.text and "0   Holm" not in document.text
+
+
+def test_a_row_is_asserted_only_if_the_question_singles_it_out(folder: Path) -> None:
+    assert "Otter" in (robust_qa.ask("What is the flow of the Otter?", docs=folder / "pumps.md").text or "")
+    assert robust_qa.ask("Which pump has the lowest flow?", docs=folder / "pumps.md").text is None
