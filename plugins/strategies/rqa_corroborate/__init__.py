@@ -37,7 +37,7 @@ class Corroborate:
     async def answer(self, question: str, toolbox: Toolbox) -> Answer:
         """Read each source, weigh the sides, ask those again that said something else, and weigh once more."""
         from .editions import Editions
-        from .result import abstention, answer_of, sentence_of
+        from .result import abstention, answer_of, is_sure, sentence_of
         from .sources import sources_of
         from .weighing import about, weigh
 
@@ -58,7 +58,7 @@ class Corroborate:
             kept, history = editions.split(said)
             sides = about(question, weigh(kept))
         told = editions.told(sides[0].best, history) if sides else ""
-        if sides and sides[0].confidence >= toolbox.threshold:
+        if is_sure(sides, toolbox.threshold):
             return answer_of(sides, toolbox.threshold, told)
         if sum(side.best.confidence >= PROBABLE for side in sides) < 2:  # nobody may contradict the sentence
             old_ones = [each for source in editions.others for each in source.passages]

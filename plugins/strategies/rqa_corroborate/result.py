@@ -12,6 +12,12 @@ from .weighing import Side, rivals
 
 _MOST_SIDES = 4
 _LONGEST = 60  # words of a sentence that is an answer
+_DISPUTED = 0.68  # least confidence of an answer that is contradicted: two of three sources are not enough
+
+
+def is_sure(sides: Sequence[Side], sure: float) -> bool:
+    """Return whether the first side is the answer."""
+    return bool(sides) and sides[0].confidence >= (max(sure, _DISPUTED) if rivals(sides, sure) else sure)
 
 
 def answer_of(sides: Sequence[Side], sure: float, history: str) -> Answer:
