@@ -41,19 +41,20 @@ _LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain witho
 
 def complain(error: RqaError) -> None:
     """Print an error and its hint on stderr."""
-    say(f"rqa: {printable(error.message)}")
-    for line in error.hint.splitlines():
-        say(f"     {printable(line)}")
+    say(error.message, "rqa: error: ", "bold red")
+    if error.hint:
+        say(error.hint, "hint: ", "bold")
 
 
-def say(line: str) -> None:
-    """Print a line of a message on stderr, wrapped on a terminal with the indent of "rqa: "."""
+def say(text: str, label: str = "rqa: ", style: str = "") -> None:
+    """Print a message on stderr after its label, with later lines indented, also those wrapped on a terminal."""
+    text, indent = printable(text), label.index(" ") + 1
     if not sys.stderr.isatty():
-        click.echo(line, err=True)
+        click.echo(label + text.replace("\n", "\n" + " " * indent), err=True)
         return
     from rich.text import Text
 
-    print_wrapped(console(err=True), Text(line), hanging=5)
+    print_wrapped(console(err=True), Text.assemble((label, style), text), hanging=indent)
 
 
 def print_to(out: Path | None) -> None:

@@ -21,14 +21,14 @@ ERRORS = [
     # nothing to answer from, or nothing to ask
     ("ask Who?", 4, "There is nothing to answer from", "Give documents with --docs PATH, or index them"),
     ("ask", 2, "The question is empty", 'Example: rqa ask "'),
-    ("ask -d nowhere Who?", 2, "Path 'nowhere' does not exist", "Try 'rqa ask --help'"),
+    ("ask -d nowhere Who?", 2, "Path 'nowhere' does not exist", "hint: See `rqa ask --help`."),
     ("ask -d empty Who?", 4, "Found no text in 'empty'.", "`rqa help` lists the supported file formats"),
     ("ask --passages nowhere Who?", 2, "Cannot read passages from nowhere", "Give the path of a file"),
     ("ask --passages broken.jsonl Who?", 2, "broken.jsonl, line 1 is not a passage", 'an object: {"text": ...'),
     # names and values
     ("akk Who?", 2, "No such command 'akk'", "Did you mean 'ask'?"),
     ("ask --jsn Who?", 2, "No such option '--jsn'", "'--json'"),
-    ("ask -d harbour -k many Who?", 2, "'many' is not a valid integer", "Try 'rqa ask --help'"),
+    ("ask -d harbour -k many Who?", 2, "'many' is not a valid integer", "hint: See `rqa ask --help`."),
     ("ask -d harbour -s astut Who?", 2, "There is no strategy named 'astut'", "Did you mean 'astute'?"),
     ("ask -d harbour -s astute Who?", 4, "Strategy 'astute' needs a language model", "`rqa models pull "),
     ("ask -d harbour -r nope Who?", 2, "There is no retriever named 'nope'", "`rqa plugins`"),

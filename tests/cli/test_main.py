@@ -65,8 +65,8 @@ def test_an_error_is_a_line_and_a_hint_on_stderr(rqa: Rqa, tmp_path: Path) -> No
     ended = rqa("--config", tmp_path / "missing.toml", "config", "show")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
-        f"rqa: Cannot read the configuration {tmp_path / 'missing.toml'}: No such file or directory.",
-        "     Write a starter file with `rqa init`.",
+        f"rqa: error: Cannot read the configuration {tmp_path / 'missing.toml'}: No such file or directory.",
+        "hint: Write a starter file with `rqa init`.",
     ]
 
 
@@ -113,10 +113,10 @@ def test_a_bug_is_reported_without_a_traceback_unless_debug_is_set(
     ended = rqa("--plugin", failing, "fail")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.splitlines() == [
-        "rqa: KeyError: 'oops'",
-        "     This is a bug in rqa or in a plugin. Set RQA_DEBUG=1 for a traceback.",
+        "rqa: error: KeyError: 'oops'",
+        "hint: This is a bug in rqa or in a plugin. Set RQA_DEBUG=1 for a traceback.",
     ]
-    assert rqa("--plugin", failing, "panic").err.startswith("rqa: Panic: out of bounds\n     This is a bug")
+    assert rqa("--plugin", failing, "panic").err.startswith("rqa: error: Panic: out of bounds\nhint: This is a bug")
     monkeypatch.setenv("RQA_DEBUG", "1")
     ended = rqa("--plugin", failing, "fail")
     assert ended.code == 1 and "Traceback" in ended.err and "failing.py" in ended.err
@@ -226,9 +226,8 @@ def test_a_full_disk_is_an_error(installed: str, command: str) -> None:
             [installed, *command.split()], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
         )
     assert ended.returncode == 1
-    assert (
-        ended.stderr
-        == b"rqa: No space left on device.\n     The disk is full. Free some space, then run the command again.\n"
+    assert ended.stderr == (
+        b"rqa: error: No space left on device.\nhint: The disk is full. Free some space, then run the command again.\n"
     )
 
 
@@ -284,8 +283,8 @@ def test_documents_without_text_are_listed(rqa: Rqa, tmp_path: Path, monkeypatch
     assert (ended.code, ended.out) == (4, "")
     assert ended.err.splitlines() == [
         f"rqa: skipped {tmp_path}/a rqa: nothing.txt and 1 more: it has no text",
-        f"rqa: Found no text in '{tmp_path}'.",
-        "     `rqa help` lists the supported file formats, under `rqa index`.",
+        f"rqa: error: Found no text in '{tmp_path}'.",
+        "hint: `rqa help` lists the supported file formats, under `rqa index`.",
     ]
 
 

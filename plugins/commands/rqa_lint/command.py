@@ -75,20 +75,25 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
 
 def _print(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    from robust_qa.cli import console, print_wrapped
+
     from .reports import described
     from .reports import shown as where
 
+    out = console()
     for kind, title in _TITLES.items():
         own = [each for each in findings if each.kind == kind]
         if own:
-            click.echo(f"{title} ({len(own)})\n")
+            out.print(Text(f"{title} ({len(own)})\n", "bold"))
         for finding in own:
-            click.echo(f"  {single_line(described(finding))}")
+            print_wrapped(out, Text(single_line(described(finding)), "yellow"), 2, hanging=2)
             for place in finding.places:
                 text = single_line(place.text)
                 shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-                click.echo(f"    {single_line(where(place))}: {shown}")
-            click.echo()
+                print_wrapped(out, Text.assemble((single_line(where(place)), "magenta"), f": {shown}"), 4, hanging=4)
+            out.print()
 
 
 def _print_json(data: Any) -> None:
