@@ -50,14 +50,15 @@ class Plot:
     height: int
     kind: str = ""
 
-    def draw(self, points: Sequence[Point]) -> str:
-        """Return an SVG element with the points, their intervals and their front.
+    def draw(self, points: Sequence[Point], among: Sequence[Point] = ()) -> str:
+        """Return an SVG element with the points, their intervals and their front. The axes have room for `among`, too.
 
         A point without a known cost is a dashed line. At least one cost must be known.
         """
         best = front(points)
-        x = _cost_axis([point.cost for point in points if point.cost is not None], _LEFT, self.width - _RIGHT)
-        bounds = [value for p in points for value in (p.low, p.high, p.share, p.wrong) if value is not None]
+        room = [*points, *among]
+        x = _cost_axis([point.cost for point in room if point.cost is not None], _LEFT, self.width - _RIGHT)
+        bounds = [value for p in room for value in (p.low, p.high, p.share, p.wrong) if value is not None]
         y = _share_axis(min(bounds), max(bounds), self.height - _BOTTOM, _TOP)
         description = "; ".join(map(_described, points))
         return "".join(

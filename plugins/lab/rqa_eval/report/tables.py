@@ -35,7 +35,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. Each row has its keys (one for each head) and its cells. `shaded` makes it a heat map."""
+    """A table. Each row has its keys (one for each head) and its cells. `shaded` makes it a heat map.
+
+    `lead` says in a sentence what it shows.
+    """
 
     title: str
     heads: tuple[str, ...]
@@ -43,6 +46,7 @@ class Table:
     rows: tuple[tuple[tuple[str, ...], tuple[Cell, ...]], ...]
     shaded: bool = False
     notes: tuple[str, ...] = field(default=())
+    lead: str = ""
 
 
 def share_cell(share: float | None) -> Cell:

@@ -1,0 +1,105 @@
+"""The result of runs in a sentence, and runs joined by question. Both compare question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import TypeAlias
+
+from ..estimates import LEVEL, Estimate, estimate
+from ..gate import StoredScores
+from .runs import Metric, Run
+from .tables import Cell, Column, Table, counted, estimate_cell, figure
+
+_NAMED = 3  # strategies that are equally good
+
+_Values: TypeAlias = Mapping[tuple[str, int, str], float]  # by set, row and question
+
+
+def conclusion(runs: Sequence[Run]) -> str:
+    """Return for each run a sentence that says which strategy is the best by the main metric, and whether surely."""
+    return " ".join(f"{run.name}: {_sentence(run)}" if len(runs) > 1 else _sentence(run) for run in runs)
+
+
+def joined(runs: Sequence[Run]) -> Iterator[Table]:
+    """Yield a table for each run but the first: what its strategies do with the questions of the first run."""
+    for run in runs[1:]:
+        metric = _metric(runs[0])
+        before, now = _values(runs[0], metric.name), _values(run, metric.name)
+        rows = []
+        for strategy, answered in before.items():
+            if shared := [question for question in answered if question in now.get(strategy, {})]:
+                found = _compared(now[strategy], answered, shared)
+                cells = (estimate_cell(found[which], metric.unit) for which in ("other", "one"))
+                rows.append(((strategy,), (Cell(f"{len(shared):,}"), *cells, _difference(found["one"], metric))))
+        if rows:
+            conditions = (f"{one.name}: {', '.join(one.plan.conditions)}." for one in (runs[0], run))
+            yield Table(
+                title=f"{metric.name}{' (%)' if metric.unit == 'share' else ''} of the same questions",
+                heads=("strategy",),
+                columns=tuple(map(Column, ("questions", runs[0].name, run.name, "difference"))),
+                rows=tuple(rows),
+                notes=(*conditions, f"▲ ▼: significantly above or below {runs[0].name} (p < 0.05, one comparison)."),
+            )
+
+
+def _sentence(run: Run) -> str:
+    metric = _metric(run)
+    values = _values(run, metric.name)
+    sign = -1 if metric.better == "lower" else 1
+    means = {name: fmean(of.values()) for name, of in values.items()}
+    ranked = sorted(means, key=lambda name: -sign * means[name])
+    told = {name: f"{figure(means[name], metric.unit)}{' %' if metric.unit == 'share' else ''}" for name in ranked}
+    if not ranked:
+        return "No question could be scored."
+    best = ranked[0]
+    of = "" if len(run.plan.conditions) == 1 else f" over {counted(len(run.plan.conditions), 'condition')}"
+    is_right = metric.name == "accuracy"
+    if len(ranked) == 1:
+        asked = counted(len(values[best]), "question")
+        return (
+            f"{best} is right on {told[best]} of {asked}{of}." if is_right else f"{best}: {metric.name} {told[best]}."
+        )
+    equal = [name for name in ranked if told[name] == told[best]]
+    if len(equal) > 1:
+        names = [*equal[:_NAMED], f"{len(equal) - _NAMED} more"] if len(equal) > _NAMED + 1 else equal
+        what = "right equally often" if is_right else f"equal in {metric.name}"
+        return f"{', '.join(names[:-1])} and {names[-1]} are {what} ({told[best]}){of}."
+    second = ranked[1]
+    difference = _compared(values[best], values[second], [*values[best]])["one"].difference
+    p = 1.0 if difference is None or difference.p is None else difference.p * (len(ranked) - 1)  # Bonferroni
+    what = "is right most often" if is_right else f"has the {'lowest' if sign < 0 else 'highest'} {metric.name}"
+    surely = "" if p < 1 - LEVEL else "not "
+    than = f"{surely}significantly {'more' if is_right else 'better'} than {second} ({told[second]})"
+    return f"{best} {what} ({told[best]}){of}, {than}."
+
+
+def _metric(run: Run) -> Metric:
+    """Return the main metric, or what decides whether an answer is right if no value of that is better than another."""
+    known = {metric.name: metric for metric in run.figures.metrics}
+    main = known.get(run.figures.metric)
+    fits = main is not None and main.better and main.unit == "share"
+    return main if main and fits else known.get(run.correctness, Metric(run.correctness, "", "share", "higher"))
+
+
+def _values(run: Run, metric: str) -> dict[str, _Values]:
+    """Return by strategy the metric of each question, as its mean over conditions and repetitions."""
+    found: dict[str, dict[tuple[str, int, str], list[float]]] = {}
+    complete = [name for name in run.answered if name not in run.incomplete]
+    for key, scores in StoredScores.load(run.folder).by_question.items():
+        for strategy in complete:
+            if (value := scores.get(strategy, {}).get(metric)) is not None:
+                found.setdefault(strategy, {}).setdefault((key.set, key.source_row, key.question), []).append(value)
+    return {strategy: {key: fmean(each) for key, each in values.items()} for strategy, values in found.items()}
+
+
+def _compared(one: _Values, other: _Values, keys: Sequence[tuple[str, int, str]]) -> dict[str, Estimate]:
+    return estimate({"one": [*map(one.get, keys)], "other": [*map(other.get, keys)]}, {"one": "other"})
+
+
+def _difference(found: Estimate, metric: Metric) -> Cell:
+    difference = found.difference
+    if difference is None or difference.value is None or difference.low is None or difference.high is None:
+        return Cell("–")
+    value, low, high = (figure(part, metric.unit) for part in (difference.value, difference.low, difference.high))
+    return Cell(f"{'+' * (difference.value > 0)}{value}", f"{low} to {high}")
