@@ -220,8 +220,8 @@ def _invoke() -> int:
     except click.ClickException as error:
         from .cli.output import complain
 
-        ctx = error.ctx if isinstance(error, click.UsageError) else None
-        complain(RqaError(error.format_message(), hint=f"See `{ctx.command_path} --help`." if ctx else ""))
+        used = error.ctx if isinstance(error, click.UsageError) else None
+        complain(RqaError(error.format_message(), hint=f"See `{used.command_path} --help`." if used else ""))
         return error.exit_code
     return result if isinstance(result, int) else Exit.ANSWERED
 

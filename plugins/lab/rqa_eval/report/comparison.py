@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ..estimates import LEVEL, Estimate, estimate
 from ..gate import StoredScores
 from .runs import Metric, Run
-from .tables import Cell, Column, Table, counted, estimate_cell, figure
+from .tables import NOTHING, Cell, Column, Table, counted, estimate_cell, percent
 
 _NAMED = 3  # strategies that are equally good
 
@@ -30,12 +30,12 @@ def joined(runs: Sequence[Run]) -> Iterator[Table]:
         for strategy, answered in before.items():
             if shared := [question for question in answered if question in now.get(strategy, {})]:
                 found = _compared(now[strategy], answered, shared)
-                cells = (estimate_cell(found[which], metric.unit) for which in ("other", "one"))
-                rows.append(((strategy,), (Cell(f"{len(shared):,}"), *cells, _difference(found["one"], metric))))
+                cells = (estimate_cell(found[which], "share") for which in ("other", "one"))
+                rows.append(((strategy,), (Cell(f"{len(shared):,}"), *cells, _difference(found["one"]))))
         if rows:
             conditions = (f"{one.name}: {', '.join(one.plan.conditions)}." for one in (runs[0], run))
             yield Table(
-                title=f"{metric.name}{' (%)' if metric.unit == 'share' else ''} of the same questions",
+                title=f"{metric.name} (%) of the same questions",
                 heads=("strategy",),
                 columns=tuple(map(Column, ("questions", runs[0].name, run.name, "difference"))),
                 rows=tuple(rows),
@@ -46,36 +46,31 @@ def joined(runs: Sequence[Run]) -> Iterator[Table]:
 def _sentence(run: Run) -> str:
     metric = _metric(run)
     values = _values(run, metric.name)
-    sign = -1 if metric.better == "lower" else 1
+    sign, most, more = (-1, "least", "less") if metric.better == "lower" else (1, "most", "more")
     means = {name: fmean(of.values()) for name, of in values.items()}
-    ranked = sorted(means, key=lambda name: -sign * means[name])
-    told = {name: f"{figure(means[name], metric.unit)}{' %' if metric.unit == 'share' else ''}" for name in ranked}
-    if not ranked:
+    best, *others = sorted(means, key=lambda name: -sign * means[name]) or [""]
+    if not best:
         return "No question could be scored."
-    best = ranked[0]
+    told = {name: f"{percent(means[name])} %" for name in means}
     of = "" if len(run.plan.conditions) == 1 else f" over {counted(len(run.plan.conditions), 'condition')}"
-    is_right = metric.name == "accuracy"
-    if len(ranked) == 1:
+    often = {"accuracy": "right", "wrong": "wrong"}.get(metric.name, "")
+    if not others:
         asked = counted(len(values[best]), "question")
-        return (
-            f"{best} is right on {told[best]} of {asked}{of}." if is_right else f"{best}: {metric.name} {told[best]}."
-        )
-    equal = [name for name in ranked if told[name] == told[best]]
+        return f"{best} is {often} on {told[best]} of {asked}{of}." if often else f"{best}: {metric.name} {told[best]}."
+    equal = [best, *(name for name in others if told[name] == told[best])]
     if len(equal) > 1:
         names = [*equal[:_NAMED], f"{len(equal) - _NAMED} more"] if len(equal) > _NAMED + 1 else equal
-        what = "right equally often" if is_right else f"equal in {metric.name}"
-        return f"{', '.join(names[:-1])} and {names[-1]} are {what} ({told[best]}){of}."
-    second = ranked[1]
-    difference = _compared(values[best], values[second], [*values[best]])["one"].difference
-    p = 1.0 if difference is None or difference.p is None else difference.p * (len(ranked) - 1)  # Bonferroni
-    what = "is right most often" if is_right else f"has the {'lowest' if sign < 0 else 'highest'} {metric.name}"
-    surely = "" if p < 1 - LEVEL else "not "
-    than = f"{surely}significantly {'more' if is_right else 'better'} than {second} ({told[second]})"
-    return f"{best} {what} ({told[best]}){of}, {than}."
+        alike = f"are {often} equally often" if often else f"have the same {metric.name}"
+        return f"{', '.join(names[:-1])} and {names[-1]} {alike} ({told[best]}){of}."
+    difference = _compared(values[best], values[others[0]], [*values[best]])["one"].difference
+    p = 1.0 if difference is None or difference.p is None else difference.p * len(others)  # Bonferroni
+    first = f"is {often} {most} often" if often else f"has the {'highest' if sign > 0 else 'lowest'} {metric.name}"
+    surely = f"{'' if p < 1 - LEVEL else 'not '}significantly {more if often else 'better'}"
+    return f"{best} {first} ({told[best]}){of}, {surely} than {others[0]} ({told[others[0]]})."
 
 
 def _metric(run: Run) -> Metric:
-    """Return the main metric, or what decides whether an answer is right if no value of that is better than another."""
+    """Return the main metric, or what decides whether an answer is right if that is no share with a better end."""
     known = {metric.name: metric for metric in run.figures.metrics}
     main = known.get(run.figures.metric)
     fits = main is not None and main.better and main.unit == "share"
@@ -97,9 +92,9 @@ def _compared(one: _Values, other: _Values, keys: Sequence[tuple[str, int, str]]
     return estimate({"one": [*map(one.get, keys)], "other": [*map(other.get, keys)]}, {"one": "other"})
 
 
-def _difference(found: Estimate, metric: Metric) -> Cell:
+def _difference(found: Estimate) -> Cell:
     difference = found.difference
     if difference is None or difference.value is None or difference.low is None or difference.high is None:
-        return Cell("–")
-    value, low, high = (figure(part, metric.unit) for part in (difference.value, difference.low, difference.high))
-    return Cell(f"{'+' * (difference.value > 0)}{value}", f"{low} to {high}")
+        return Cell(NOTHING)
+    sign = "+" if difference.value > 0 else ""
+    return Cell(f"{sign}{percent(difference.value)}", f"{percent(difference.low)} to {percent(difference.high)}")
