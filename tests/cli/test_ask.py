@@ -115,16 +115,6 @@ def test_a_byte_order_mark_is_no_part_of_the_question(installed: str, plugin: Pa
     assert json.loads(ended.stdout)["question"] == "Where?"
 
 
-@pytest.mark.parametrize(
-    "file, message",
-    [("-", "There are no passages in standard input."), ("gone.jsonl", "Cannot read passages from gone.jsonl: ")],
-)
-def test_a_missing_passages_file_is_an_error_with_a_hint(rqa: Any, file: str, message: str) -> None:
-    ended = rqa("ask", "--passages", file, "When?")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"rqa: error: {message}") and len(ended.err.splitlines()) == 2
-
-
 HARBOUR = Path(__file__).parents[2] / "examples" / "harbour"
 
 

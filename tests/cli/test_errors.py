@@ -24,6 +24,7 @@ ERRORS = [
     ("ask -d nowhere Who?", 2, "Path 'nowhere' does not exist", "hint: See `rqa ask --help`."),
     ("ask -d empty Who?", 4, "Found no text in 'empty'.", "`rqa help` lists the supported file formats"),
     ("ask --passages nowhere Who?", 2, "Cannot read passages from nowhere", "Give the path of a file"),
+    ("ask --passages - Who?", 2, "There are no passages in standard input.", "hint: "),
     ("ask --passages broken.jsonl Who?", 2, "broken.jsonl, line 1 is not a passage", 'an object: {"text": ...'),
     # names and values
     ("akk Who?", 2, "No such command 'akk'", "Did you mean 'ask'?"),
@@ -67,7 +68,8 @@ ERRORS = [
     ("eval nowhere.jsonl -d harbour", 2, "Cannot read nowhere.jsonl", "Check the path"),
     ("eval no-question.jsonl -d harbour", 2, "Cannot detect the layout", "Set the layout with --format"),
     ("eval questions.jsonl -d harbour --gate no", 2, "There is no run no", "Name a folder that `rqa eval` wrote"),
-    ("report harbour", 2, "harbour has no run.json", "Name a folder that `rqa eval` wrote"),
+    ("report harbour", 2, "harbour has no run.json: it is not a run", "Name a folder that `rqa eval` wrote"),
+    ("report nowhere", 2, "There is no folder nowhere", "Name a folder that `rqa eval` wrote"),
     # servers and keys
     ("serve -d harbour --host 0.0.0.0", 2, "0.0.0.0 can be reached from other machines", "`rqa keys set serve`"),
     ("chat -d harbour", 2, "`rqa chat` needs a terminal", 'rqa ask "QUESTION"'),

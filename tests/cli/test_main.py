@@ -54,13 +54,6 @@ def test_every_command_has_help_with_an_example(rqa: Rqa, command: str) -> None:
     assert "Example: rqa " in ended.out or "Examples: rqa " in ended.out
 
 
-@pytest.mark.parametrize("typed, meant", [("aks", "ask"), ("plugin", "plugins"), ("confg", "config")])
-def test_an_unknown_command_suggests_the_nearest(rqa: Rqa, typed: str, meant: str) -> None:
-    ended = rqa(typed)
-    assert (ended.code, ended.out) == (2, "")
-    assert f"No such command {typed!r}. Did you mean {meant!r}?" in ended.err
-
-
 def test_an_error_is_a_line_and_a_hint_on_stderr(rqa: Rqa, tmp_path: Path) -> None:
     ended = rqa("--config", tmp_path / "missing.toml", "config", "show")
     assert (ended.code, ended.out) == (2, "")

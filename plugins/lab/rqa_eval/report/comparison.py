@@ -11,8 +11,6 @@ from ..gate import StoredScores
 from .runs import Metric, Run
 from .tables import NOTHING, Cell, Column, Table, counted, estimate_cell, percent
 
-_NAMED = 3  # strategies that are equally good
-
 _Values: TypeAlias = Mapping[tuple[str, int, str], float]  # by set, row and question
 
 
@@ -33,13 +31,12 @@ def joined(runs: Sequence[Run]) -> Iterator[Table]:
                 cells = (estimate_cell(found[which], "share") for which in ("other", "one"))
                 rows.append(((strategy,), (Cell(f"{len(shared):,}"), *cells, _difference(found["one"]))))
         if rows:
-            conditions = (f"{one.name}: {', '.join(one.plan.conditions)}." for one in (runs[0], run))
             yield Table(
                 title=f"{metric.name} (%) of the same questions",
                 heads=("strategy",),
                 columns=tuple(map(Column, ("questions", runs[0].name, run.name, "difference"))),
                 rows=tuple(rows),
-                notes=(*conditions, f"▲ ▼: significantly above or below {runs[0].name} (p < 0.05, one comparison)."),
+                notes=(f"▲ ▼: significantly above or below {runs[0].name} (p < 0.05, one comparison).",),
             )
 
 
@@ -52,16 +49,17 @@ def _sentence(run: Run) -> str:
     if not best:
         return "No question could be scored."
     told = {name: f"{percent(means[name])} %" for name in means}
-    of = "" if len(run.plan.conditions) == 1 else f" over {counted(len(run.plan.conditions), 'condition')}"
+    what, times = "repetition" if run.figures.spread else "condition", len(run.plan.conditions)
+    of = "" if times == 1 else f" over {counted(times, what)}"
     often = {"accuracy": "right", "wrong": "wrong"}.get(metric.name, "")
     if not others:
         asked = counted(len(values[best]), "question")
         return f"{best} is {often} on {told[best]} of {asked}{of}." if often else f"{best}: {metric.name} {told[best]}."
     equal = [best, *(name for name in others if told[name] == told[best])]
     if len(equal) > 1:
-        names = [*equal[:_NAMED], f"{len(equal) - _NAMED} more"] if len(equal) > _NAMED + 1 else equal
+        names = f"{', '.join(equal[:-1])} and {equal[-1]}" if len(equal) < 4 else f"{len(equal)} strategies"
         alike = f"are {often} equally often" if often else f"have the same {metric.name}"
-        return f"{', '.join(names[:-1])} and {names[-1]} {alike} ({told[best]}){of}."
+        return f"{names} {alike} ({told[best]}){of}."
     difference = _compared(values[best], values[others[0]], [*values[best]])["one"].difference
     p = 1.0 if difference is None or difference.p is None else difference.p * len(others)  # Bonferroni
     first = f"is {often} {most} often" if often else f"has the {'highest' if sign > 0 else 'lowest'} {metric.name}"

@@ -71,6 +71,7 @@ def _strategies(runs: Sequence[Run], chosen: Sequence[str], every: bool, more: s
     shown = [metric for metric in measured if every or metric.name in first]
     kept = [n for n in range(3) if n == 2 or len({key[n] for key, _, _ in found}) > 1]
     hidden = len(measured) - len(shown)
+    rest = [f"Also measured: {counted(hidden, 'metric')} ({more})."] if more and hidden else []
     rows = []
     for key, figures, asked in found:
         comparable = [others for _, others, same in found if asked is not None and same == asked]
@@ -82,10 +83,7 @@ def _strategies(runs: Sequence[Run], chosen: Sequence[str], every: bool, more: s
         heads=tuple(("run", "condition", "strategy")[n] for n in kept),
         columns=tuple(Column(metric.name, metric.summary) for metric in shown),
         rows=tuple(rows),
-        notes=(
-            *_notes(runs, shown),
-            *([f"Also measured: {counted(hidden, 'metric')} ({more})."] if more and hidden else ()),
-        ),
+        notes=(*_notes(runs, shown), *rest),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from .overview import explained, metrics_of, overalls, tables
 from .page import asset, escape, page, section, table
@@ -38,13 +39,14 @@ def _body(runs: Sequence[Run], size: float) -> Iterator[str]:
 
 def _tables(runs: Sequence[Run]) -> Iterator[str]:
     overview, *breakdowns = tables(runs)
-    whole = tables(runs, every=True)[0]
-    rest = f"<details><summary>All metrics</summary>{table(whole)}</details>" if whole != overview else ""
+    whole = replace(tables(runs, every=True)[0], title="All metrics (shares in %)")
+    has_more = len(whole.columns) > len(overview.columns)
+    rest = f"<details><summary>All metrics</summary>{table(whole)}</details>" if has_more else ""
     yield f'<p class="lead">{escape(overview.lead)}</p>\n'
     yield section("strategies", "Strategies", table(overview), rest)
     yield from _costs(runs)
     if breakdowns:
-        yield section("slices", "By set and by slice", *map(table, breakdowns))
+        yield section("slices", "By run, set and slice", *map(table, breakdowns))
     drawn = [picture for run in runs for picture in pictures(run)]
     cards = card_tables(runs)
     if drawn or cards:
