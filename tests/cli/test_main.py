@@ -1,5 +1,6 @@
 """The command as a process: streams, exit codes, interrupts and imports."""
 
+import io
 import os
 import re
 import signal
@@ -61,6 +62,28 @@ def test_an_error_is_a_line_and_a_hint_on_stderr(rqa: Rqa, tmp_path: Path) -> No
         f"rqa: error: Cannot read the configuration {tmp_path / 'missing.toml'}: No such file or directory.",
         "hint: Write a starter file with `rqa init`.",
     ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_a_message_is_wrapped_between_words_and_coloured_on_a_terminal(
+    width: int, rqa: Rqa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown(**variables: str) -> str:
+        screen = io.StringIO()
+        screen.isatty = lambda: True  # type: ignore[method-assign]
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", screen)
+            for name, value in {"COLUMNS": str(width), "TERM": "xterm", **variables}.items():
+                patch.setenv(name, value)
+            rqa("help", "nope")
+        return screen.getvalue()
+
+    plain = shown(NO_COLOR="1").replace("\x1b[1m", "").replace("\x1b[0m", "")  # bold is no colour
+    first, *rest = plain.splitlines()
+    assert first == "rqa: error: There is no manual page on 'nope'." and rest[0].startswith("hint: The topics are ask,")
+    assert all(len(line) <= width and line.startswith("      ") for line in rest[1:]) and len(rest) > 1
+    assert " ".join([first, *map(str.strip, rest)]) == " ".join(rqa("help", "nope").err.splitlines())
+    assert "\x1b[1;31mrqa: error:" in shown()
 
 
 @pytest.mark.parametrize(
