@@ -241,13 +241,3 @@ def test_a_filter_that_leaves_nothing_says_so_and_yesterday_is_a_date(rqa: Any, 
     asked = ("ask", "--docs", tmp_path, "When was the lighthouse of Arnholm built?")
     assert "rqa: no passage fits --in nowhere" in rqa(*asked, "--in", "nowhere").err
     assert rqa(*asked, "--since", "yesterday").out.startswith("1871")
-
-
-def test_a_misspelt_name_gets_a_suggestion_and_no_list(rqa: Any) -> None:
-    ended = rqa("ask", "-s", "rga", "Who?")
-    assert ended.err == "rqa: error: There is no strategy named 'rga'.\nhint: Did you mean 'rag'?\n"
-
-
-def test_indexing_an_empty_folder_says_so(rqa: Any, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    assert f"rqa: there are no files to index in {tmp_path / 'empty'}\n" in rqa("index", tmp_path / "empty").err

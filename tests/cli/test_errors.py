@@ -30,7 +30,12 @@ ERRORS = [
     ("akk Who?", 2, "No such command 'akk'", "Did you mean 'ask'?"),
     ("ask --jsn Who?", 2, "No such option '--jsn'", "'--json'"),
     ("ask -d harbour -k many Who?", 2, "'many' is not a valid integer", "hint: See `rqa ask --help`."),
-    ("ask -d harbour -s astut Who?", 2, "There is no strategy named 'astut'", "Did you mean 'astute'?"),
+    (
+        "ask -d harbour -s astut Who?",
+        2,
+        "no strategy named 'astut'.\nhint: Did you mean 'astute'?\n",
+        "",
+    ),  # and no list
     ("ask -d harbour -s astute Who?", 4, "Strategy 'astute' needs a language model", "`rqa models pull "),
     ("ask -d harbour -r nope Who?", 2, "There is no retriever named 'nope'", "`rqa plugins`"),
     ("ask -d harbour -O nonsense Who?", 2, "'nonsense' is not KEY=VALUE", "Example: strategy."),
@@ -51,6 +56,7 @@ ERRORS = [
     ("--plugin plugin.py plugins", 0, "plugin.py): it implements no hook", "put @hookimpl above"),
     ("plugins check embeded", 2, "There is no component 'embeded'", "Did you mean 'embedded'?"),
     # index and search
+    ("index empty", 0, "rqa: there are no files to index in empty\n", "hybrid: "),
     ("index nowhere", 2, "There is no file or folder", "Check the path. Nothing was indexed"),
     ("index", 4, "There is no index at", "Create one with `rqa index PATH...`"),
     ("search keeper", 4, "There are no documents to search in", "Give documents with --docs PATH"),

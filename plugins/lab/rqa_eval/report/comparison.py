@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TypeAlias
 
-from ..estimates import LEVEL, Estimate, estimate
+from ..estimates import LEVEL, Difference, Estimate, estimate
 from ..gate import StoredScores
 from .runs import Metric, Run
-from .tables import NOTHING, Cell, Column, Table, counted, estimate_cell, percent
+from .tables import Cell, Column, Table, counted, estimate_cell, percent
 
 _Values: TypeAlias = Mapping[tuple[str, int, str], float]  # by set, row and question
 
@@ -29,7 +29,9 @@ def joined(runs: Sequence[Run]) -> Iterator[Table]:
             if shared := [question for question in answered if question in now.get(strategy, {})]:
                 found = _compared(now[strategy], answered, shared)
                 cells = (estimate_cell(found[which], "share") for which in ("other", "one"))
-                rows.append(((strategy,), (Cell(f"{len(shared):,}"), *cells, _difference(found["one"]))))
+                gap = found["one"].difference or Difference()
+                difference = estimate_cell(Estimate(gap.value, len(shared), gap.low, gap.high), "share")
+                rows.append(((strategy,), (Cell(f"{len(shared):,}"), *cells, difference)))
         if rows:
             yield Table(
                 title=f"{metric.name} (%) of the same questions",
@@ -88,11 +90,3 @@ def _values(run: Run, metric: str) -> dict[str, _Values]:
 
 def _compared(one: _Values, other: _Values, keys: Sequence[tuple[str, int, str]]) -> dict[str, Estimate]:
     return estimate({"one": [*map(one.get, keys)], "other": [*map(other.get, keys)]}, {"one": "other"})
-
-
-def _difference(found: Estimate) -> Cell:
-    difference = found.difference
-    if difference is None or difference.value is None or difference.low is None or difference.high is None:
-        return Cell(NOTHING)
-    sign = "+" if difference.value > 0 else ""
-    return Cell(f"{sign}{percent(difference.value)}", f"{percent(difference.low)} to {percent(difference.high)}")

@@ -60,7 +60,8 @@ def estimate_cell(estimate: Estimate | None, unit: str, *, best: bool = False) -
         return Cell(NOTHING)
     interval = mark = ""
     if estimate.low is not None and estimate.high is not None and estimate.low < estimate.high:
-        interval = f"{figure(estimate.low, unit)}–{figure(estimate.high, unit)}"
+        to = "–" if estimate.low >= 0 else " to "
+        interval = f"{figure(estimate.low, unit)}{to}{figure(estimate.high, unit)}"
     difference = estimate.difference
     if difference is not None and difference.significant and difference.value:
         mark = ABOVE if difference.value > 0 else BELOW
