@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -44,7 +44,7 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
     DOCS are files and folders. The exit code is 6 if anything is found.
     """
-    from robust_qa.cli import print_to
+    from robust_qa.cli import print_data, print_to
     from robust_qa.cli.answering import in_session
     from robust_qa.documents import summarised
 
@@ -62,9 +62,9 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
     findings = in_session(run, Answering(), work)
     if as_json or suffix_of(out) == "json":
-        _print_json({"files": corpus.files, "findings": findings})
+        print_data({"files": corpus.files, "findings": findings})
     elif suffix_of(out) == "sarif":
-        _print_json(sarif(findings, _TITLES, __version__))
+        print_data(sarif(findings, _TITLES, __version__))
     elif suffix_of(out) == "html":
         click.echo(page(findings, _TITLES, corpus.files))
     else:
@@ -94,9 +94,3 @@ def _print(findings: list[Finding]) -> None:
                 shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
                 print_wrapped(out, Text.assemble((single_line(where(place)), "magenta"), f": {shown}"), 4, hanging=4)
             out.print()
-
-
-def _print_json(data: Any) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
