@@ -150,6 +150,7 @@ def test_an_answer_is_copied_as_markdown_with_its_sides_and_sources(page: Any) -
 def test_folders_of_a_path_keep_their_order_and_a_list_its_lines(page: Any) -> None:
     cited = asked(page, "Which colours has the flag of the Skerry club?").locator("li", has_text="line").first
     assert "מסמכים/דגל.md, line" in cited.locator("cite").inner_text()
+    assert cited.locator("blockquote").inner_text().endswith("these colours:\n- red\n- white")
     folder, file = cited.locator("cite bdi bdi").all()
     assert folder.bounding_box()["x"] < file.bounding_box()["x"]
 
