@@ -12,11 +12,11 @@ from robust_qa.kit import sentences, single_line
 if TYPE_CHECKING:
     from robust_qa.answering import Session
 
-_NAME = r"(?:The )?[A-Z][\w’'-]+(?: (?:of (?:the )?)?[A-Z][\w’'-]+){0,4}"
+_NAME = r"(?!(?:This|That|It|He|She)\b)(?:The )?[A-Z][\w’'-]+(?: (?:of (?:the )?)?[A-Z][\w’'-]+){0,4}"
 _FORMS = (
-    (re.compile(rf"(?!This|That|It|He|She)({_NAME}) (was|were) (\w+ed|built|made) in \d{{4}}\b"), "When {1} {0} {2}?"),
+    (re.compile(rf"({_NAME}) (was|were) (\w+ed|built|made) in \d{{4}}\b"), "When {1} {0} {2}?"),
     (re.compile(r"The ([a-z]+ )?(\w+(?:er|or|ist|ant|man)) (is|was) [A-Z]\w+ [A-Z]\w+"), "Who {2} the {0}{1}?"),
-    (re.compile(rf"(?!This|That|It|He|She)({_NAME}) (is|was) the [a-z]"), "What {1} {0}?"),
+    (re.compile(rf"({_NAME}) (is|was) the [a-z]"), "What {1} {0}?"),
 )
 _SHOWN = 3
 
@@ -30,7 +30,5 @@ async def examples(session: Session) -> list[str]:
 
 def _asked(text: str) -> Iterator[str]:
     for start, end in sentences(text):
-        for pattern, form in _FORMS:
-            if match := pattern.match(text, start, end):
-                yield single_line(form.format(*(each or "" for each in match.groups())))
-                break
+        found = ((pattern.match(text, start, end), form) for pattern, form in _FORMS)
+        yield from [single_line(form.format(*(each or "" for each in one.groups()))) for one, form in found if one][:1]
