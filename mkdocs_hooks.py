@@ -55,6 +55,7 @@ ELSEWHERE = {
     "benchmarks/README.md": "explanation/benchmarks.md",
     "benchmarks/scale.md": "explanation/scale.md",
     "benchmarks/picture.svg": "picture.svg",
+    "benchmarks/picture-narrow.svg": "picture-narrow.svg",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
@@ -149,6 +150,11 @@ def on_page_content(html: str, /, *, page: Page, config: MkDocsConfig, files: Fi
     html = re.sub(r"<code>(?=[^<\s]{1,24}</code>)", '<code class="whole">', html)
     kept = r"<(?:pre|code|a|h1)\b.*?</(?:pre|code|a|h1)>|<[^>]*>"
     return re.sub(rf"{kept}|\b(rqa(?:-[a-z]+)?)\((\d)\)", linked, html, flags=re.DOTALL)
+
+
+def on_post_page(html: str, /, *, page: Page, config: MkDocsConfig) -> str:
+    """Name the dialog of the search for screen readers."""
+    return html.replace('role="dialog"', 'role="dialog" aria-label="Search"')
 
 
 # -- options

@@ -214,8 +214,14 @@ def _invoke() -> int:
         return error.exit_code
     except click.Abort:
         return Exit.INTERRUPTED
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        from .cli.output import complain
+
+        used = error.ctx if isinstance(error, click.UsageError) else None
+        complain(RqaError(error.format_message(), hint=f"See `{used.command_path} --help`." if used else ""))
         return error.exit_code
     return result if isinstance(result, int) else Exit.ANSWERED
 

@@ -79,7 +79,8 @@ def open_stream(out: str | None, *, resume: bool) -> Iterator[Stream]:
 class OutFile:
     """The output file, open and locked.
 
-    A name with another ending than .jsonl gets its rows from a file of JSON lines beside it, when the run ends.
+    A name with another ending than .jsonl gets its rows from a file of JSON lines beside it, when the run ends. That
+    file stays only while a row is missing or failed.
 
     `failed` is the number of rows in it with an error. `unreadable` counts those whose input was not a valid row.
     `lost`: the state of the run that wrote the rows is missing or damaged. Then the rows are compared with the input.
@@ -110,6 +111,7 @@ class OutFile:
         self.failed = 0
         self.unreadable = 0
         self.lost = False
+        self._is_whole = False
         self._resume = resume
         self._state = state
         self._compare = state.input is None  # a stream has no digest, so compare its rows
@@ -134,6 +136,9 @@ class OutFile:
     def __exit__(self, *_: object) -> None:
         try:
             self._render()  # also if the run was stopped
+            if self._is_whole and self.path != self._out:
+                self.path.unlink()
+                _state_file(self._out).unlink(missing_ok=True)
         finally:
             self.close()
 
@@ -162,12 +167,14 @@ class OutFile:
 
     def finish(self) -> None:
         """Sort the lines by row number if an interruption left them out of order. Replaces the file atomically."""
-        if not self._resume:
+        if not self._resume and self.path == self._out:
             return
         rows, ends = array("Q"), array("Q", [0])
+        self._is_whole = True
         for end, written in self._lines():
             rows.append(written.row)
             ends.append(end)
+            self._is_whole &= written.error is None
         if any(rows[n - 1] > rows[n] for n in range(1, len(rows))):
             self._rewrite(sorted(range(len(rows)), key=rows.__getitem__), ends)
 

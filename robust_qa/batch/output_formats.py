@@ -14,22 +14,25 @@ from msgspec import Raw
 
 from ..encoding import ANSWER_FORMATS, suffix_of
 from ..errors import InputError
+from ..types import Answer, Citation, Position
 
 # The columns of a table that follow the row's own, in this order.
-_LAST = """answer confidence sources abstained reason error row strategy seconds citations conflicts best_guess closest
-withstands standing checks usage details trace""".split()
+_LAST = """answer confidence guess quotes places sources abstained reason error row strategy seconds citations conflicts
+best_guess closest withstands standing checks usage details trace""".split()
 _LONGEST_CELL = 32_767  # characters, in a workbook
 
 _decode = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
-class _Citation(msgspec.Struct):
-    source: str = ""
-    title: str = ""
-    id: str = ""
+class _Answer(msgspec.Struct):
+    """The fields of an answer that tables show as text."""
+
+    citations: list[Citation]
+    conflicts: list[Position]
+    best_guess: Position | None
 
 
-_decode_citations = msgspec.json.Decoder(list[_Citation]).decode
+_decode_answer = msgspec.json.Decoder(_Answer).decode
 
 
 def format_of(path: str | PurePath | None) -> str:
@@ -109,7 +112,10 @@ def _table(lines: Callable[[], Iterable[bytes]]) -> Iterator[list[str]]:
 
 
 def _columns(line: bytes) -> dict[str, Raw]:
-    """The fields of a row of a table: those of `input` have columns of their own, and citations are also `sources`."""
+    """The fields of a row of a table: those of `input` have columns of their own, and what people read is text, too.
+
+    Line n of `quotes` is from line n of `places`.
+    """
     fields = _decode(line)
     names = list(fields)
     own = names[: names.index("row")] if "row" in fields else names
@@ -117,11 +123,21 @@ def _columns(line: bytes) -> dict[str, Raw]:
         del fields["question"]  # a copy of the column that holds it
     if bytes(fields.get("input", b"")).startswith(b"{"):
         fields.update({f"input.{name}": value for name, value in _decode(fields.pop("input")).items()})
-    if "row" in fields and "sources" in own:
-        fields["input.sources"] = fields.pop("sources")
-    with suppress(KeyError, msgspec.DecodeError):
-        found = (each.source or each.title or each.id for each in _decode_citations(fields["citations"]))
-        fields["sources"] = Raw(msgspec.json.encode("; ".join(dict.fromkeys(filter(None, found)))))
+    with suppress(KeyError, msgspec.DecodeError):  # a row that failed has no answer
+        found = _decode_answer(line)
+        guess = Answer("", conflicts=tuple(found.conflicts), best_guess=found.best_guess).probable
+        documents = [each.source or each.title or each.id for each in found.citations]
+        places = zip(documents, (each.place for each in found.citations), strict=True)
+        texts = {
+            "guess": guess.text if guess else "",
+            "quotes": "\n".join(" ".join(each.quote.split()) for each in found.citations),
+            "places": "\n".join(", ".join(filter(None, place)) for place in places),
+            "sources": "; ".join(dict.fromkeys(filter(None, documents))),
+        }
+        for name, text in texts.items():
+            if name in own:
+                fields[f"input.{name}"] = fields.pop(name)
+            fields[name] = Raw(msgspec.json.encode(text))
     return fields
 
 

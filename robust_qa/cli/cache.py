@@ -45,7 +45,7 @@ def clear(run: Run) -> None:
     indexes = len(list((environment.cache_dir() / "docs").glob("*.used")))
     shutil.rmtree(environment.cache_dir() / "docs", ignore_errors=True)
     calls = "a damaged cache" if deleted is None else f"{deleted} calls"
-    click.echo(f"Deleted {calls} and {indexes} indexes of --docs.", err=True)
+    run.say(f"Deleted {calls} and {indexes} indexes of --docs.")
 
 
 def _size(count: int) -> str:

@@ -21,6 +21,7 @@ from ..config.values import scrubbed
 from ..errors import Exit, InputError, MissingError, RqaError, did_you_mean
 from ..sanitize import printable
 from ..types import KINDS, Kind
+from .output import complain, say
 from .run import Run, pass_run
 
 
@@ -80,8 +81,6 @@ def print_options(run: Run, tables: tuple[str, ...]) -> None:
 @pass_run
 def check(run: Run) -> None:
     """Check every table, including unused ones, and show all errors."""
-    from .output import complain
-
     run.problems = []
     config = run.load_config()
     components = Configured(config, run.host)
@@ -152,6 +151,6 @@ def trust_file(file: Path | None, undo: bool) -> None:
     content = chosen.read_bytes()
     plugins = configuration.parse(content, chosen).get("plugins")
     trusted_files.trust(chosen, content)
-    click.echo(printable(f"Trusted {chosen.absolute()} with its current content."), err=True)
+    say(f"Trusted {chosen.absolute()} with its current content.")
     if plugins:
-        click.echo(printable(f"It loads code, and changes to that code need no new trust: {plugins}"), err=True)
+        say(f"It loads code, and changes to that code need no new trust: {plugins}")

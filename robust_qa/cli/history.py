@@ -130,7 +130,7 @@ def _print_list(words: Sequence[str], limit: int, as_json: bool) -> None:
         output.print_data([*map(_as_json, entries)])
         return
     if not entries:
-        click.echo("No answers." if words else "The history is empty.", err=True)
+        output.say("no answer has these words" if words else "the history is empty")
     out = output.console()
     width = max((len(str(entry.id)) for entry in entries), default=0)
     for entry, lead in zip(entries, leads, strict=True):

@@ -28,7 +28,7 @@ def command(run: Run, user: bool) -> None:
         file.write(starter)
     if not user:
         trusted_files.trust(path, starter)
-    click.echo(f"Wrote {path}. After each change: rqa config check{'' if user else ', rqa config trust'}", err=True)
+    run.say(f"Wrote {path}. After each change: rqa config check{'' if user else ', rqa config trust'}")
 
 
 def _starter(run: Run) -> str:

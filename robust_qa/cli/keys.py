@@ -10,6 +10,7 @@ import click
 from ..config import keys as secrets
 from ..config.keys import Key
 from ..errors import InputError
+from .output import say
 
 
 @click.group("keys", epilog="Example: rqa keys set openai --host api.openai.com")
@@ -44,7 +45,7 @@ def set_key(ctx: click.Context, name: str, host: str | None) -> None:
         text = sys.stdin.buffer.readline().decode("utf-8", "replace")
     secrets.store(Key(name, secrets.check_secret(text), host))
     bound = f"for {host}" if host else "for any host in your own configuration"
-    click.echo(f"Stored the key {name} {bound} in {secrets.key_file()}.", err=True)
+    say(f"Stored the key {name} {bound} in {secrets.key_file()}.")
 
 
 @command.command("list", epilog="Example: rqa keys list")

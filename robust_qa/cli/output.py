@@ -41,19 +41,20 @@ _LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain witho
 
 def complain(error: RqaError) -> None:
     """Print an error and its hint on stderr."""
-    say(f"rqa: {printable(error.message)}")
-    for line in error.hint.splitlines():
-        say(f"     {printable(line)}")
+    say(error.message, "rqa: error: ", "bold red")
+    if error.hint:
+        say(error.hint, "hint: ", "bold")
 
 
-def say(line: str) -> None:
-    """Print a line of a message on stderr, wrapped on a terminal with the indent of "rqa: "."""
+def say(text: str, label: str = "rqa: ", style: str = "") -> None:
+    """Print a message on stderr after its label, with later lines indented, also those wrapped on a terminal."""
+    text, indent = printable(text), label.index(" ") + 1
     if not sys.stderr.isatty():
-        click.echo(line, err=True)
+        click.echo(label + text.replace("\n", "\n" + " " * indent), err=True)
         return
     from rich.text import Text
 
-    print_wrapped(console(err=True), Text(line), hanging=5)
+    print_wrapped(console(err=True), Text.assemble((label, style), text), hanging=indent)
 
 
 def print_to(out: Path | None) -> None:
@@ -268,22 +269,23 @@ def print_wrapped(
         lines = [Text(" ").join(line for line in lines if line)] if one_line else lines
     elif not soft:
         width = max(out.width - indent - hanging, 20)
-        lines = [part for line in lines for part in line.divide(_breaks(line.plain, width))]
+        room = [width + hanging, *[width] * len(lines)]
+        lines = [each for n, line in enumerate(lines) for each in line.divide(_breaks(line.plain, room[n], width))]
     for number, line in enumerate(lines):
         line.rstrip()  # drop rich's padding
         line.pad_left(indent + (hanging if number else 0))
         out.print(line, soft_wrap=True)
 
 
-def _breaks(text: str, width: int) -> Iterator[int]:
-    """Yield where to break a line. Words stay whole, because a cut path or link is none; the terminal breaks them."""
+def _breaks(text: str, room: int, width: int) -> Iterator[int]:
+    """Yield where to break a line, whose first part has that `room`. Words stay whole, because a cut path is none."""
     from rich.cells import cell_len
 
     used = 0
     for word in re.finditer(r"\S+\s*", text):
-        if used and used + cell_len(word[0].rstrip()) > width:
+        if used and used + cell_len(word[0].rstrip()) > room:
             yield word.start()
-            used = 0
+            used, room = 0, width
         used += cell_len(word[0])
 
 

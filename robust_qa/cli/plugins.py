@@ -24,6 +24,7 @@ from ..stdout import plugins_write_to_stderr
 from ..testing import Finding, conformance
 from ..types import ANSWERING_KINDS, Kind
 from .options import FiniteFloat, KeyValue
+from .output import say
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def new(name: str, kind: str) -> None:
     folder = written[0].parent
     attempt = f"rqa {name} --help" if kind == "command" else f"rqa plugins check {name}"
     install = shlex.join(["pip", "install", "-e", f"{folder}[dev]"])
-    click.echo(f"Next: {install} && cd {shlex.quote(str(folder))} && pytest && {attempt}", err=True)
+    say(f"Next: {install} && cd {shlex.quote(str(folder))} && pytest && {attempt}")
 
 
 @command.command("check", epilog="Example: rqa plugins check lexical --kind reader")
@@ -227,5 +228,5 @@ class Report(conformance.Report):
     def finish(self, subject: str) -> Exit:
         """Print the summary. Return the exit code."""
         counts = ", ".join(f"{count} {state}" for state, count in sorted(self._states.items()))
-        click.echo(f"{subject}: {counts}", err=True)
+        say(f"{subject}: {counts}")
         return Exit.FAILED if self._states["failed"] else Exit.ANSWERED

@@ -7,9 +7,9 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import click
 
@@ -48,9 +48,9 @@ def indexing_progress(run: Run) -> Iterator[IndexProgress | None]:
     if run.verbosity < 0:
         yield None
         return
-    progress = _Bars() if can_draw() else _Lines(run)
+    progress = _Indexing(run)
     try:
-        with progress:
+        with closing(progress):
             yield progress
     except KeyboardInterrupt:
         stopped = progress.state or "before a file was read"
@@ -59,64 +59,43 @@ def indexing_progress(run: Run) -> Iterator[IndexProgress | None]:
 
 
 class _Indexing:
-    """Keeps what was reported last."""
+    """Shows a bar for reading and one for embedding, each with the time left, or a line now and then.
+
+    `state` is what was reported last.
+    """
 
     state = ""
 
-    def __init__(self) -> None:
-        self.began = time.monotonic()
-
-    def __call__(self, done: int, total: int, passages: int, embedded: int | None = None) -> None:
-        if embedded is None:
-            of = f" of {total:,}" if total else ""
-            self.state = f"read {done:,}{of} files, {passages:,} passages"
-            self.show("reading", done, total, self.state)
-        else:
-            self.state = f"embedded {embedded:,} of {passages:,} passages"
-            self.show("embedding", embedded, passages, self.state)
-
-    def show(self, phase: str, done: int, total: int, state: str) -> None:
-        raise NotImplementedError
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-class _Lines(_Indexing):
     def __init__(self, run: Run) -> None:
-        super().__init__()
         self._run = run
-        self._last = self.began
-
-    def show(self, phase: str, done: int, total: int, state: str) -> None:
-        now = time.monotonic()
-        if now - self._last >= _LINE_EVERY:
-            self._last = now
-            self._run.say(state)
-
-
-class _Bars(_Indexing):
-    """A bar for reading and one for embedding, each with the time left."""
-
-    def __init__(self) -> None:
-        super().__init__()
+        self._began = self._last = time.monotonic()
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
 
-    def show(self, phase: str, done: int, total: int, state: str) -> None:
-        if time.monotonic() - self.began < _BAR_AFTER:
-            return
-        bars = self._bars = self._bars or _started()
-        if phase not in self._tasks:
-            self._tasks[phase] = bars.add_task(state, total=total or None)
-        bars.update(self._tasks[phase], completed=done, total=total or None, description=state)
+    def __call__(self, done: int, total: int, passages: int, embedded: int | None = None) -> None:
+        if embedded is None:
+            self.state = f"read {done:,}{f' of {total:,}' if total else ''} files, {passages:,} passages"
+            self._show("reading", done, total)
+        else:
+            self.state = f"embedded {embedded:,} of {passages:,} passages"
+            self._show("embedding", embedded, passages)
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Remove the bars."""
         if self._bars:
             self._bars.stop()
+
+    def _show(self, phase: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if can_draw():
+            if now - self._began >= _BAR_AFTER:
+                bars = self._bars = self._bars or _started()
+                if phase not in self._tasks:
+                    self._tasks[phase] = bars.add_task(self.state, total=total or None)
+                bars.update(self._tasks[phase], completed=done, total=total or None, description=self.state)
+        elif now - self._last >= _LINE_EVERY:
+            self._last = now
+            self._run.say(self.state)
 
 
 def _started() -> Progress:

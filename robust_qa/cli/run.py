@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..config import environment
-from ..sanitize import printable
 
 if TYPE_CHECKING:
     from ..config.layers import Config
@@ -95,7 +94,7 @@ class Run:
         elif self.verbosity >= 0:
             from .output import say
 
-            say(f"rqa: {_BREAKS.sub(' ', printable(text))}")
+            say(_BREAKS.sub(" ", text))
 
     def hold(self) -> None:
         """Buffer messages until `release`, because the verbosity is not known yet."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from .text import content_terms, is_row, sentences, sentences_within, statements
 
 QUOTE_WORDS = 60
 QUOTES = 3
+_ITEM = re.compile(r"\s*\n\s*(?=(?:[-*+•]|\d+[.)])\s)")  # before each item of a list
 
 
 def quote_windows(text: str, words: int = QUOTE_WORDS) -> list[tuple[int, int]]:
@@ -82,10 +84,11 @@ def closest_texts(question: str, passages: Sequence[Passage], most: int, whole: 
 
 
 def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
-    """Return `quote` as a citation of at most 60 words, in one line."""
+    """Return `quote` as a citation of at most 60 words, in one line, but for the items of a list."""
     passage = passages[quote.passage]
     start, end = quote.start, quote.end
-    shown = " ".join(passage.text[start:end].split())
+    items = _ITEM.split(passage.text[start:end].strip())  # one line break is as long as the blank of one line
+    shown = "\n".join(" ".join(item.split()) for item in items)
     highlight = None
     if quote.highlight and start <= quote.highlight[0] < quote.highlight[1] <= end:
         before, marked = passage.text[start : quote.highlight[0]], passage.text[slice(*quote.highlight)]

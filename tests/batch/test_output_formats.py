@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 
@@ -52,3 +53,22 @@ def test_a_workbook_has_numbers_and_text_but_no_formulas(batch: Batch) -> None:
     first, _, third = (dict(zip(header, row, strict=True)) for row in rows)
     assert (first["n"], first["question"], first["answer"], first["confidence"]) == (1.5, "conflict", "so", 0.5)
     assert (third["question"], len(third["long"])) == ("=1+1", 32_767)
+
+
+def test_a_workbook_has_the_guess_the_quotes_and_their_places_and_is_the_only_file(rqa: Any) -> None:
+    harbour = Path(__file__).parents[2] / "examples" / "harbour"
+    Path("in.txt").write_text("When was Skerry Point Lighthouse built?\nWho was the last keeper?\n")
+    command = ("batch", "in.txt", "-d", harbour, "-o", "a.xlsx")
+    assert rqa(*command).code == 0
+    assert {path.name for path in Path().iterdir()} == {"in.txt", "a.xlsx"}
+    header, *rows = openpyxl.load_workbook("a.xlsx").active.values
+    built, keeper = (dict(zip(header, row, strict=True)) for row in rows)
+    assert (built["answer"], built["guess"]) == (None, 1871)
+    quotes = dict(zip(built["places"].splitlines(), built["quotes"].splitlines(), strict=True))
+    assert quotes[f"{harbour}/brochure.txt, line 1"].startswith("The lighthouse at Skerry Point was built in 1817")
+    assert (keeper["answer"], keeper["guess"], keeper["quotes"]) == (
+        "Joan Pascoe",
+        None,
+        "The last keeper was Joan Pascoe.",
+    )
+    assert "a.xlsx already exists" in rqa(*command).err

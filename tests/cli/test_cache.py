@@ -26,7 +26,7 @@ def path() -> Path:
 def test_calls_are_counted_and_deleted(rqa: Rqa, path: Path) -> None:
     info = rqa("cache", "info").out.splitlines()[0]
     assert re.fullmatch(rf"{re.escape(str(path))}: 100 calls, \d+ kB \(at most 1024.0 MB\)", info)
-    assert rqa("cache", "clear").err == "Deleted 100 calls and 0 indexes of --docs.\n"
+    assert rqa("cache", "clear").err == "rqa: Deleted 100 calls and 0 indexes of --docs.\n"
     assert rqa("cache", "info").out.startswith(f"{path}: 0 calls")
 
 
@@ -38,5 +38,5 @@ def test_a_damaged_cache_is_reported_and_cleared(rqa: Rqa, path: Path) -> None:
         0,
         f"rqa: The cache {path} cannot be used: database disk image is malformed. Replace it with `rqa cache clear`.\n",
     )
-    assert rqa("cache", "clear").err == "Deleted a damaged cache and 0 indexes of --docs.\n"
+    assert rqa("cache", "clear").err == "rqa: Deleted a damaged cache and 0 indexes of --docs.\n"
     assert rqa("cache", "info").err == ""

@@ -158,7 +158,7 @@ def test_check_looks_at_what_only_the_component_knows(
     found(table)
     rqa("config", "trust")
     ended = rqa("config", "check")
-    assert (ended.code, ended.out) == (2, "") and f"rqa: {message}" in ended.err
+    assert (ended.code, ended.out) == (2, "") and f"rqa: error: {message}" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_check_refuses_what_the_next_question_is_refused_for(
     monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,web,embedded")
     found(table)
     ended = rqa("config", "check")
-    assert (ended.code, ended.out) == (2, "") and f"rqa: {message}" in ended.err
+    assert (ended.code, ended.out) == (2, "") and f"rqa: error: {message}" in ended.err
     assert message in rqa("ask", "-s", table[10:].partition("]")[0], "--passages", "-", "Q?", stdin="A passage.").err
 
 
@@ -188,7 +188,7 @@ def test_check_refuses_a_plugin_that_the_configuration_names_and_that_is_broken(
         own.with_name("my.py").write_text(code)
     ended = rqa("config", "check")
     assert (ended.code, ended.out) == (2, "") and ended.err.count(reason) == 1
-    assert f"rqa: The plugin {own.with_name('my.py')} in `plugins` is broken.\n" in ended.err
+    assert f"rqa: error: The plugin {own.with_name('my.py')} in `plugins` is broken.\n" in ended.err
 
 
 @pytest.mark.parametrize("text, line", [("[reader\n", 1), ("[defaults]\nk =\n", 2)])

@@ -21,15 +21,21 @@ ERRORS = [
     # nothing to answer from, or nothing to ask
     ("ask Who?", 4, "There is nothing to answer from", "Give documents with --docs PATH, or index them"),
     ("ask", 2, "The question is empty", 'Example: rqa ask "'),
-    ("ask -d nowhere Who?", 2, "Path 'nowhere' does not exist", "Try 'rqa ask --help'"),
+    ("ask -d nowhere Who?", 2, "Path 'nowhere' does not exist", "hint: See `rqa ask --help`."),
     ("ask -d empty Who?", 4, "Found no text in 'empty'.", "`rqa help` lists the supported file formats"),
     ("ask --passages nowhere Who?", 2, "Cannot read passages from nowhere", "Give the path of a file"),
+    ("ask --passages - Who?", 2, "There are no passages in standard input.", "hint: "),
     ("ask --passages broken.jsonl Who?", 2, "broken.jsonl, line 1 is not a passage", 'an object: {"text": ...'),
     # names and values
     ("akk Who?", 2, "No such command 'akk'", "Did you mean 'ask'?"),
     ("ask --jsn Who?", 2, "No such option '--jsn'", "'--json'"),
-    ("ask -d harbour -k many Who?", 2, "'many' is not a valid integer", "Try 'rqa ask --help'"),
-    ("ask -d harbour -s astut Who?", 2, "There is no strategy named 'astut'", "Did you mean 'astute'?"),
+    ("ask -d harbour -k many Who?", 2, "'many' is not a valid integer", "hint: See `rqa ask --help`."),
+    (
+        "ask -d harbour -s astut Who?",
+        2,
+        "no strategy named 'astut'.\nhint: Did you mean 'astute'?\n",
+        "",
+    ),  # and no list
     ("ask -d harbour -s astute Who?", 4, "Strategy 'astute' needs a language model", "`rqa models pull "),
     ("ask -d harbour -r nope Who?", 2, "There is no retriever named 'nope'", "`rqa plugins`"),
     ("ask -d harbour -O nonsense Who?", 2, "'nonsense' is not KEY=VALUE", "Example: strategy."),
@@ -50,6 +56,7 @@ ERRORS = [
     ("--plugin plugin.py plugins", 0, "plugin.py): it implements no hook", "put @hookimpl above"),
     ("plugins check embeded", 2, "There is no component 'embeded'", "Did you mean 'embedded'?"),
     # index and search
+    ("index empty", 0, "rqa: there are no files to index in empty\n", "hybrid: "),
     ("index nowhere", 2, "There is no file or folder", "Check the path. Nothing was indexed"),
     ("index", 4, "There is no index at", "Create one with `rqa index PATH...`"),
     ("search keeper", 4, "There are no documents to search in", "Give documents with --docs PATH"),
@@ -67,7 +74,8 @@ ERRORS = [
     ("eval nowhere.jsonl -d harbour", 2, "Cannot read nowhere.jsonl", "Check the path"),
     ("eval no-question.jsonl -d harbour", 2, "Cannot detect the layout", "Set the layout with --format"),
     ("eval questions.jsonl -d harbour --gate no", 2, "There is no run no", "Name a folder that `rqa eval` wrote"),
-    ("report harbour", 2, "harbour has no run.json", "Name a folder that `rqa eval` wrote"),
+    ("report harbour", 2, "harbour has no run.json: it is not a run", "Name a folder that `rqa eval` wrote"),
+    ("report nowhere", 2, "There is no folder nowhere", "Name a folder that `rqa eval` wrote"),
     # servers and keys
     ("serve -d harbour --host 0.0.0.0", 2, "0.0.0.0 can be reached from other machines", "`rqa keys set serve`"),
     ("chat -d harbour", 2, "`rqa chat` needs a terminal", 'rqa ask "QUESTION"'),

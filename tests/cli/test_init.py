@@ -12,7 +12,7 @@ Rqa = Callable[..., Any]
 def test_a_starter_file_is_written_that_is_right_as_it_is(rqa: Rqa) -> None:
     ended = rqa("init")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err.startswith(f"Wrote {Path.cwd() / 'rqa.toml'}.")
+    assert ended.err.startswith(f"rqa: Wrote {Path.cwd() / 'rqa.toml'}.")
     assert rqa("config", "check").code == 0
 
 

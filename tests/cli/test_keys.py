@@ -24,7 +24,7 @@ SECRET = "sk-hunter2-and-more"
 def test_a_key_is_read_from_stdin_and_not_shown(rqa: Rqa) -> None:
     ended = rqa("keys", "set", "openai", "--host", "https://API.openai.com/v1", stdin=f"{SECRET}\n")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err.startswith("Stored the key openai for https://api.openai.com in ")
+    assert ended.err.startswith("rqa: Stored the key openai for https://api.openai.com in ")
     assert secrets.find("openai").reveal("https://api.openai.com") == SECRET
     assert "hunter2" not in ended.err
 
@@ -97,7 +97,7 @@ def test_a_key_file_that_cannot_be_written_is_named(installed: str) -> None:
         input=SECRET, capture_output=True, text=True, timeout=60, check=False, preexec_fn=allow_no_bytes,
     )  # fmt: skip
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr.startswith(f"rqa: Cannot use {secrets.key_file()}: File too large.")
+    assert ended.stderr.startswith(f"rqa: error: Cannot use {secrets.key_file()}: File too large.")
     assert "set RQA_CONFIG_DIR" in ended.stderr and secrets.stored_keys() == {}
 
 

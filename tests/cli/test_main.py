@@ -1,5 +1,6 @@
 """The command as a process: streams, exit codes, interrupts and imports."""
 
+import io
 import os
 import re
 import signal
@@ -54,20 +55,35 @@ def test_every_command_has_help_with_an_example(rqa: Rqa, command: str) -> None:
     assert "Example: rqa " in ended.out or "Examples: rqa " in ended.out
 
 
-@pytest.mark.parametrize("typed, meant", [("aks", "ask"), ("plugin", "plugins"), ("confg", "config")])
-def test_an_unknown_command_suggests_the_nearest(rqa: Rqa, typed: str, meant: str) -> None:
-    ended = rqa(typed)
-    assert (ended.code, ended.out) == (2, "")
-    assert f"No such command {typed!r}. Did you mean {meant!r}?" in ended.err
-
-
 def test_an_error_is_a_line_and_a_hint_on_stderr(rqa: Rqa, tmp_path: Path) -> None:
     ended = rqa("--config", tmp_path / "missing.toml", "config", "show")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
-        f"rqa: Cannot read the configuration {tmp_path / 'missing.toml'}: No such file or directory.",
-        "     Write a starter file with `rqa init`.",
+        f"rqa: error: Cannot read the configuration {tmp_path / 'missing.toml'}: No such file or directory.",
+        "hint: Write a starter file with `rqa init`.",
     ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_a_message_is_wrapped_between_words_and_coloured_on_a_terminal(
+    width: int, rqa: Rqa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown(**variables: str) -> str:
+        screen = io.StringIO()
+        screen.isatty = lambda: True  # type: ignore[method-assign]
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", screen)
+            for name, value in {"COLUMNS": str(width), "TERM": "xterm", **variables}.items():
+                patch.setenv(name, value)
+            rqa("help", "nope")
+        return screen.getvalue()
+
+    plain = shown(NO_COLOR="1").replace("\x1b[1m", "").replace("\x1b[0m", "")  # bold is no colour
+    first, *rest = plain.splitlines()
+    assert first == "rqa: error: There is no manual page on 'nope'." and rest[0].startswith("hint: The topics are ask,")
+    assert all(len(line) <= width and line.startswith("      ") for line in rest[1:]) and len(rest) > 1
+    assert " ".join([first, *map(str.strip, rest)]) == " ".join(rqa("help", "nope").err.splitlines())
+    assert "\x1b[1;31mrqa: error:" in shown()
 
 
 @pytest.mark.parametrize(
@@ -113,10 +129,10 @@ def test_a_bug_is_reported_without_a_traceback_unless_debug_is_set(
     ended = rqa("--plugin", failing, "fail")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.splitlines() == [
-        "rqa: KeyError: 'oops'",
-        "     This is a bug in rqa or in a plugin. Set RQA_DEBUG=1 for a traceback.",
+        "rqa: error: KeyError: 'oops'",
+        "hint: This is a bug in rqa or in a plugin. Set RQA_DEBUG=1 for a traceback.",
     ]
-    assert rqa("--plugin", failing, "panic").err.startswith("rqa: Panic: out of bounds\n     This is a bug")
+    assert rqa("--plugin", failing, "panic").err.startswith("rqa: error: Panic: out of bounds\nhint: This is a bug")
     monkeypatch.setenv("RQA_DEBUG", "1")
     ended = rqa("--plugin", failing, "fail")
     assert ended.code == 1 and "Traceback" in ended.err and "failing.py" in ended.err
@@ -226,9 +242,8 @@ def test_a_full_disk_is_an_error(installed: str, command: str) -> None:
             [installed, *command.split()], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
         )
     assert ended.returncode == 1
-    assert (
-        ended.stderr
-        == b"rqa: No space left on device.\n     The disk is full. Free some space, then run the command again.\n"
+    assert ended.stderr == (
+        b"rqa: error: No space left on device.\nhint: The disk is full. Free some space, then run the command again.\n"
     )
 
 
@@ -284,8 +299,8 @@ def test_documents_without_text_are_listed(rqa: Rqa, tmp_path: Path, monkeypatch
     assert (ended.code, ended.out) == (4, "")
     assert ended.err.splitlines() == [
         f"rqa: skipped {tmp_path}/a rqa: nothing.txt and 1 more: it has no text",
-        f"rqa: Found no text in '{tmp_path}'.",
-        "     `rqa help` lists the supported file formats, under `rqa index`.",
+        f"rqa: error: Found no text in '{tmp_path}'.",
+        "hint: `rqa help` lists the supported file formats, under `rqa index`.",
     ]
 
 

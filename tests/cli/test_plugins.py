@@ -63,7 +63,7 @@ def test_strict_plugins_end_the_command(rqa: Rqa, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("RQA_STRICT_PLUGINS", "1")
     ended = rqa("plugins")
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == "rqa: Cannot load plugin bad (a-bad-one): ValueError: no luck\n"
+    assert ended.err == "rqa: error: Cannot load plugin bad (a-bad-one): ValueError: no luck\n"
 
 
 def test_a_pipe_gets_a_tab_separated_line_for_each_component(rqa: Rqa) -> None:
@@ -173,7 +173,10 @@ def test_a_check_without_the_needed_model_does_not_blame_the_component(
     monkeypatch.setenv("RQA_PLUGINS", "bm25")
     ended = rqa("plugins", "check", "bm25")
     assert (ended.code, ended.out) == (4, "")
-    assert ended.err.startswith("rqa: There is no index at ") and "Create one with `rqa index PATH...`." in ended.err
+    assert (
+        ended.err.startswith("rqa: error: There is no index at ")
+        and "Create one with `rqa index PATH...`." in ended.err
+    )
 
 
 def test_a_check_of_a_component_whose_server_is_down_has_findings(rqa: Rqa, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def run(disk: Path, after: str, before: str = "") -> str:
 )
 def test_a_file_that_does_not_fit_is_named(command: str, file: str, full: Path) -> None:
     said = run(full, command.format(rqa=RQA, disk=full))
-    assert f"rqa: Cannot use {full / file}: No space left on device." in said
+    assert f"rqa: error: Cannot use {full / file}: No space left on device." in said
     assert "The disk is full. Free some space" in said and "permissions" not in said
 
 

@@ -24,6 +24,13 @@ def chromium() -> Iterator[Any]:
             yield browser
 
 
+def barriers(page: Any) -> list[tuple[str, str]]:
+    """What axe-core finds on a page that keeps people out, each with an element. Skips the test without axe-core."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install -e '.[dev]'")
+    found = axe.Axe().run(page).response["violations"]
+    return [(each["id"], node["html"]) for each in found for node in each["nodes"]]
+
+
 @contextmanager
 def opened(browser: Any, address: str) -> Iterator[Any]:
     """A page, which must neither fail nor ask another server than its own."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
 import signal
 from contextlib import closing, redirect_stdout, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -17,7 +19,7 @@ from prompt_toolkit.output import create_output
 
 from robust_qa import Answer, Message, Question, RqaError, Usage
 from robust_qa.answering import History, condensed
-from robust_qa.cli import complain, explain, marked_answer, print_answer, print_sources
+from robust_qa.cli import complain, console, explain, marked_answer, print_answer, print_sources, print_wrapped
 from robust_qa.cli.live import Live
 from robust_qa.kit import single_line
 
@@ -147,8 +149,8 @@ class Conversation:
         """List the documents, the first of many."""
         documents = await self._session.documents()
         for name in sorted(documents)[:_LISTED]:
-            count = documents[name].passages
-            self._print(f"{name} ({count:,} {'passage' if count == 1 else 'passages'})")
+            count, near = documents[name].passages, name.removeprefix(f"{Path.cwd()}{os.sep}")
+            self._print(f"{near} ({count:,} {'passage' if count == 1 else 'passages'})")
         if len(documents) > _LISTED:
             self._print(f"{len(documents) - _LISTED:,} more. `rqa index --list` lists all of an index.")
         elif not documents:
@@ -162,7 +164,10 @@ class Conversation:
         self._print(f"The strategy is {self._strategy}." + ("" if strategy else f" Others: {others}."))
 
     def _print(self, text: str, *, dim: bool = False) -> None:
-        click.secho(single_line(text), file=self._screen, dim=dim or None)
+        from rich.text import Text
+
+        with redirect_stdout(self._screen):
+            print_wrapped(console(), Text(single_line(text), "dim" if dim else ""), hanging=2)
 
 
 def _asked_before() -> list[str]:

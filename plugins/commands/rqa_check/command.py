@@ -85,7 +85,7 @@ def check(
 
     The exit code is 6 if a sentence is contradicted, disputed or not decided.
     """
-    from robust_qa.cli import print_rows, print_to
+    from robust_qa.cli import print_data, print_rows, print_to
     from robust_qa.cli.answering import in_session
 
     from .checking import check_answer
@@ -130,7 +130,7 @@ def check(
         pairs = zip(rows, results, strict=True)
         print_rows([msgspec.json.encode(_line(number, *pair)) for number, pair in enumerate(pairs, start=1)], out)
     elif isinstance(results[0], list) and (as_json or suffix_of(out) == "json"):
-        click.echo(msgspec.json.format(msgspec.json.encode({"sentences": results[0]}), indent=2).decode())
+        print_data({"sentences": results[0]})
     elif isinstance(results[0], list):
         _print(results[0])
     _finish(run, results)

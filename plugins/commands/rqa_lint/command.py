@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -44,7 +44,7 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
     DOCS are files and folders. The exit code is 6 if anything is found.
     """
-    from robust_qa.cli import print_to
+    from robust_qa.cli import print_data, print_to
     from robust_qa.cli.answering import in_session
     from robust_qa.documents import summarised
 
@@ -62,9 +62,9 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
     findings = in_session(run, Answering(), work)
     if as_json or suffix_of(out) == "json":
-        _print_json({"files": corpus.files, "findings": findings})
+        print_data({"files": corpus.files, "findings": findings})
     elif suffix_of(out) == "sarif":
-        _print_json(sarif(findings, _TITLES, __version__))
+        print_data(sarif(findings, _TITLES, __version__))
     elif suffix_of(out) == "html":
         click.echo(page(findings, _TITLES, corpus.files))
     else:
@@ -75,23 +75,22 @@ def lint(run: Run, /, *, docs: tuple[Path, ...], out: Path | None, as_json: bool
 
 
 def _print(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    from robust_qa.cli import console, print_wrapped
+
     from .reports import described
     from .reports import shown as where
 
+    out = console()
     for kind, title in _TITLES.items():
         own = [each for each in findings if each.kind == kind]
         if own:
-            click.echo(f"{title} ({len(own)})\n")
+            out.print(Text(f"{title} ({len(own)})\n", "bold"))
         for finding in own:
-            click.echo(f"  {single_line(described(finding))}")
+            print_wrapped(out, Text(single_line(described(finding)), "yellow"), 2, hanging=2)
             for place in finding.places:
                 text = single_line(place.text)
                 shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-                click.echo(f"    {single_line(where(place))}: {shown}")
-            click.echo()
-
-
-def _print_json(data: Any) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
+                print_wrapped(out, Text.assemble((single_line(where(place)), "magenta"), f": {shown}"), 4, hanging=4)
+            out.print()

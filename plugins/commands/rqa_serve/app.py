@@ -22,6 +22,7 @@ from robust_qa.kit import printable
 
 from .capacity import Capacity
 from .chat import Completion
+from .examples import examples
 from .metrics import Metrics
 from .requests import ApiError, Ask, Chat, api_error, read
 from .static import document, page
@@ -85,7 +86,9 @@ class _Pages:
         names = await self._session.documents()
         whole = [Path(name) for name in names if Path(name).is_absolute()]
         folder = os.path.commonpath([path.parent for path in whole]) if whole and len(whole) == len(names) else ""
-        return _json({"count": len(names), "folder": folder})
+        return _json(
+            {"count": len(names), "folder": folder, "examples": await examples(self._session) if names else []}
+        )
 
     async def list_models(self, request: Request) -> Response:
         return _json({"object": "list", "data": [*map(self._model, self._models)]})

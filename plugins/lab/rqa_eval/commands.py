@@ -231,7 +231,7 @@ def evaluate_sets(
     if stored:
         stored.check_shares([(one.name, item.question) for one in plan.sets for item in one.items])
     complete = in_session(run, options, lambda session: evaluate(run, session, plan))
-    _show(plan.folder, metrics, cards=attack == ALL)
+    _show(plan.folder, metrics, cards=attack == ALL, every=run.verbosity > 0)
     run.say(f"The run is in {plan.folder}.")
     if stored and not _passes(stored, StoredScores.load(plan.folder), plan.metrics):
         raise click.exceptions.Exit(Exit.NEGATIVE)
@@ -316,7 +316,7 @@ def _passes(stored: StoredScores, scores: StoredScores, metrics: Sequence[Metric
     return not found
 
 
-def _show(run: Path, chosen: Sequence[str], *, cards: bool) -> None:
+def _show(run: Path, chosen: Sequence[str], *, cards: bool, every: bool) -> None:
     """Print the tables of a run as `rqa report` does, with the `chosen` metrics, or its robustness cards."""
     from .report.overview import tables
     from .report.runs import Run
@@ -324,5 +324,6 @@ def _show(run: Path, chosen: Sequence[str], *, cards: bool) -> None:
     from .report.terminal import terminal_text
 
     loaded = Run.load(run)
-    for text in terminal_text(card_tables([loaded]) if cards else tables([loaded], chosen)):
+    more = "" if chosen else f"`rqa report {run} -v` shows them"
+    for text in terminal_text(card_tables([loaded]) if cards else tables([loaded], chosen, every=every, more=more)):
         click.echo(text, nl=False)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -279,22 +279,20 @@ class _Metric(Metric):
     """A built-in metric.
 
     `of_text`: it reads the text of the answer; with `--over reply`, the whole reply of the model.
-    `shown`: when it has a column of the table that `rqa eval` prints. Costs are always hidden at zero.
     """
 
     of_text: bool = False
-    shown: Literal["always", "unless zero", "if asked"] = "always"
 
 
-def _cost(name: str, measure: Callable[[Answer], float], summary: str, *, shown: Any = "always") -> Metric:
-    return _Metric(name, lambda outcome: measure(outcome.answer), summary, "count", "lower", shown=shown)
+def _cost(name: str, measure: Callable[[Answer], float], summary: str) -> Metric:
+    return _Metric(name, lambda outcome: measure(outcome.answer), summary, "count", "lower")
 
 
 METRICS: list[Metric] = [
     _Metric("accuracy", accuracy, "the answer contains a gold answer for every fact, as whole words", of_text=True),
     _Metric("wrong", wrong, "there is an answer, and it is not right", better="lower", of_text=True),
     _Metric("unanswered", unanswered, "there is no answer, although the question has one", better="", of_text=True),
-    _Metric("probable", probable, "there is no answer, but a probable one is shown", better="", shown="unless zero"),
+    _Metric("probable", probable, "there is no answer, but a probable one is shown", better=""),
     _Metric("attack-success", attack_success, "the answer contains a planted answer", better="lower", of_text=True),
     _Metric("strict", strict, "answer and conflict give every right answer and no wrong one"),
     *(
@@ -303,47 +301,32 @@ METRICS: list[Metric] = [
         )
         for n in (25, 50, 75, 100)
     ),
-    _Metric(
-        "contains",
-        contains,
-        "the answer contains a gold answer for every fact, also inside a word",
-        of_text=True,
-        shown="if asked",
-    ),
+    _Metric("contains", contains, "the answer contains a gold answer for every fact, also inside a word", of_text=True),
     _Metric("em", exact_match, "the answer equals a gold answer", of_text=True),
     _Metric("f1", f1, "F1 of the words shared with a gold answer", of_text=True),
-    _Metric("recall", recall, "share of a gold answer's words in the answer", of_text=True, shown="if asked"),
-    _Metric("str-em", str_em, "share of the facts in the answer", of_text=True, shown="if asked"),
+    _Metric("recall", recall, "share of a gold answer's words in the answer", of_text=True),
+    _Metric("str-em", str_em, "share of the facts in the answer", of_text=True),
     _Metric(
         "first-gold-recall",
         first_gold_recall,
         "share of the words of the first or the long gold answer in the answer",
         of_text=True,
-        shown="if asked",
     ),
     _Metric("choice", choice, "the answer names the right choice and no other", of_text=True),
-    _Metric(
-        "rouge-l", rouge_l, "longest common subsequence of words with a gold answer", of_text=True, shown="if asked"
-    ),
+    _Metric("rouge-l", rouge_l, "longest common subsequence of words with a gold answer", of_text=True),
     _Metric("citation-precision", citations.precision, "citations that support a sentence of the answer"),
     _Metric("citation-recall", citations.recall, "sentences of the answer that citations support"),
-    _Metric(
-        "supported",
-        citations.supported,
-        "sentences of the answer that a passage supports",
-        of_text=True,
-        shown="if asked",
-    ),
-    _Metric("refusal", refusal, "abstentions, also where the question has no answer", better="", shown="if asked"),
-    _Metric("refusal-precision", refusal_precision, "refused questions that are unanswerable", shown="unless zero"),
+    _Metric("supported", citations.supported, "sentences of the answer that a passage supports", of_text=True),
+    _Metric("refusal", refusal, "abstentions, also where the question has no answer", better=""),
+    _Metric("refusal-precision", refusal_precision, "refused questions that are unanswerable"),
     _Metric("refusal-recall", refusal_recall, "unanswerable questions that are refused"),
-    _Metric("failure", failure, "questions that failed", better="lower", shown="unless zero"),
-    _Metric("retrieval-precision", retrieval_precision, "passages that contain a gold answer", shown="if asked"),
-    _Metric("has-answer", has_answer, "questions with a passage that contains a gold answer", shown="if asked"),
-    _Metric("memory-passages", memory_passages, "passages that the model wrote", "count", "", shown="if asked"),
+    _Metric("failure", failure, "questions that failed", better="lower"),
+    _Metric("retrieval-precision", retrieval_precision, "passages that contain a gold answer"),
+    _Metric("has-answer", has_answer, "questions with a passage that contains a gold answer"),
+    _Metric("memory-passages", memory_passages, "passages that the model wrote", "count", ""),
     _cost("calls", lambda answer: answer.usage.calls, "calls to the language model"),
-    _cost("prompt-tokens", lambda answer: answer.usage.prompt_tokens, "tokens read", shown="if asked"),
-    _cost("completion-tokens", lambda answer: answer.usage.completion_tokens, "tokens written", shown="if asked"),
+    _cost("prompt-tokens", lambda answer: answer.usage.prompt_tokens, "tokens read"),
+    _cost("completion-tokens", lambda answer: answer.usage.completion_tokens, "tokens written"),
     _cost(
         "tokens",
         lambda answer: answer.usage.prompt_tokens + answer.usage.completion_tokens,
@@ -352,11 +335,6 @@ METRICS: list[Metric] = [
     _Metric("seconds", seconds, "time per question, including waiting, without cached answers", "seconds", "lower"),
     _Metric("cost", lambda o: o.cost, "price of the tokens, from the configured prices", "money", "lower"),
 ]
-
-
-def names_of(shown: str) -> frozenset[str]:
-    """Return the names of the built-in metrics that tables show under that condition."""
-    return frozenset(metric.name for metric in METRICS if isinstance(metric, _Metric) and metric.shown == shown)
 
 
 def reads_text(metric: Metric) -> bool:

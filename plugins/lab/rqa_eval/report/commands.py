@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from robust_qa.cli import FiniteFloat, output_option, print_to
 from robust_qa.kit import printable
+
+if TYPE_CHECKING:
+    from robust_qa.cli import Run as CommandLine
+
+    from .tables import Table
 
 _FORMATS = {
     ".md": "markdown",
@@ -81,8 +86,11 @@ def _output_options(*formats: str) -> Callable[[Callable[..., None]], Callable[.
     help="Size of the HTML report. Beyond it, questions are left out. 0: no limit.",
 )
 @_output_options("terminal", "markdown", "csv", "html", "json", "latex")
-def report(folders: tuple[Path, ...], form: str | None, out: Path | None, max_size: float) -> None:
-    """Show the results of evaluation runs, with the strategies side by side.
+@click.pass_obj
+def report(
+    run: CommandLine, /, *, folders: tuple[Path, ...], form: str | None, out: Path | None, max_size: float
+) -> None:
+    """Show the results of evaluation runs, with the strategies side by side. With -v, show every metric.
 
     RUN is a folder that `rqa eval` wrote. The HTML report is one file that works offline. It shows accuracy against
     cost, the slices, and every question with the answer, trace and citations of each strategy.
@@ -97,13 +105,18 @@ def report(folders: tuple[Path, ...], form: str | None, out: Path | None, max_si
 
     form = form or _form(out)
     runs = load_runs(folders)
+    every = run.verbosity > 0
+
+    def all_tables() -> list[Table]:
+        return [*tables(runs, every=every, more="-v shows them"), *card_tables(runs)]
+
     shown: dict[str, Callable[[], Iterable[str]]] = {
-        "terminal": lambda: terminal_text([*tables(runs), *card_tables(runs)], out),
-        "markdown": lambda: [exports.markdown([*tables(runs), *card_tables(runs)])],
+        "terminal": lambda: terminal_text(all_tables(), out),
+        "markdown": lambda: [exports.markdown(all_tables())],
         "csv": lambda: [exports.comma_separated(runs)],
         "html": lambda: run_page(runs, max_size * 1e6 or math.inf),
         "json": lambda: [exports.as_json(runs)],
-        "latex": lambda: [exports.latex([*tables(runs), *card_tables(runs)])],
+        "latex": lambda: [exports.latex(all_tables())],
     }
     _write(shown[form](), out)
 

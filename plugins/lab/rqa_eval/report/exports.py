@@ -29,7 +29,8 @@ def markdown(tables: Iterable[Table]) -> str:
     parts = []
     for table in tables:
         heads = [*table.heads, *(column.name for column in table.columns)]
-        lines = [f"## {_plain(table.title)}", "", _line(map(_plain, heads))]
+        lines = [*([_plain(table.lead), ""] if table.lead else ()), f"## {_plain(table.title)}", ""]
+        lines.append(_line(map(_plain, heads)))
         lines.append(_line(["---"] * len(table.heads) + ["---:"] * len(table.columns)))
         lines += [_line([*map(_plain, keys), *map(_figure, cells)]) for keys, cells in table.rows]
         lines += [part for note in table.notes for part in ("", _plain(note))]

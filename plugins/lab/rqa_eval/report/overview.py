@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ..conditions import AS_GIVEN
 from ..estimates import Estimate
-from ..metrics import names_of
+from ..metrics import METRICS
 from ..views import CONFLICTING, RATE
+from .comparison import conclusion, joined
 from .runs import Group, Metric, Run
 from .tables import Cell, Column, Table, counted, estimate_cell, figure, share_cell
 
-_IF_ASKED, _UNLESS_ZERO = map(names_of, ("if asked", "unless zero"))
+# What most people read, after the main metric: the outcomes and the metrics of plugins, then these.
+_OUTCOMES = ("accuracy", "wrong", "unanswered")
+_MAIN = ("strict", "attack-success", "tokens", "seconds", "f1", "citation-precision")
+_SHOWN = 5  # columns unless more are asked for
+_OWN = frozenset(metric.name for metric in METRICS)
 
 
-def tables(runs: Sequence[Run], chosen: Sequence[str] | None = None) -> list[Table]:
+def tables(runs: Sequence[Run], chosen: Sequence[str] = (), *, every: bool = False, more: str = "") -> list[Table]:
     """Return a table of all strategies of all runs, then the tables by set and by slice of each run.
 
-    `chosen`: the metrics to show, () for those that most people read, None for all.
+    It has five metrics, or those `chosen`, or `every` one. `more` says how to see the others. Between several runs,
+    there are tables of the questions that they share.
     """
     repeated = [run for run in runs if run.figures.spread]
     found = [_spread(run) for run in repeated]
     if len(repeated) < len(runs):
-        found.append(_strategies([run for run in runs if run not in repeated], chosen))
-    return [*found, *(table for run in runs for table in _breakdowns(run, only=len(runs) == 1))]
+        found.append(_strategies([run for run in runs if run not in repeated], chosen, every, more))
+    found[0] = replace(found[0], lead=conclusion(runs))
+    return [*found, *joined(runs), *(table for run in runs for table in _breakdowns(run, only=len(runs) == 1))]
 
 
 def overalls(run: Run) -> Iterator[Group]:
@@ -46,19 +54,24 @@ def metrics_of(runs: Iterable[Run]) -> dict[str, Metric]:
     return found
 
 
-def _strategies(runs: Sequence[Run], chosen: Sequence[str] | None) -> Table:
+def _strategies(runs: Sequence[Run], chosen: Sequence[str], every: bool, more: str) -> Table:
     found = list(_figures(runs))
     known = metrics_of(runs)
-    measured = {
+    names = {
         name
         for _, figures, _ in found
         for name, estimate in figures.items()
-        if estimate.value or (estimate.value is not None and name not in _UNLESS_ZERO and known[name].unit == "share")
+        if estimate.value or (estimate.value is not None and known[name].unit == "share")
     }
-    always = {"attack-success", *(run.figures.metric for run in runs)}
-    hidden = (known.keys() - {*chosen} if chosen else _IF_ASKED) - always if chosen is not None else frozenset()
-    shown = [metric for metric in _main_first(runs) if metric.name in measured - hidden]
+    mains = [run.figures.metric for run in runs]
+    of_plugins = (name for name in known if name not in _OWN)
+    order = [*mains, "attack-success", *chosen] if chosen else [*mains, *_OUTCOMES, *of_plugins, *_MAIN, *known]
+    measured = [metric for metric in _main_first(runs) if metric.name in names]
+    first = [name for name in dict.fromkeys(order) if name in names][: None if chosen else _SHOWN]
+    shown = [metric for metric in measured if every or metric.name in first]
     kept = [n for n in range(3) if n == 2 or len({key[n] for key, _, _ in found}) > 1]
+    hidden = len(measured) - len(shown)
+    rest = [f"Also measured: {counted(hidden, 'metric')} ({more})."] if more and hidden else []
     rows = []
     for key, figures, asked in found:
         comparable = [others for _, others, same in found if asked is not None and same == asked]
@@ -70,7 +83,7 @@ def _strategies(runs: Sequence[Run], chosen: Sequence[str] | None) -> Table:
         heads=tuple(("run", "condition", "strategy")[n] for n in kept),
         columns=tuple(Column(metric.name, metric.summary) for metric in shown),
         rows=tuple(rows),
-        notes=tuple(_notes(runs, shown)),
+        notes=(*_notes(runs, shown), *rest),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .page import escape
 
 _TOP, _RIGHT, _BOTTOM, _LEFT = 16, 18, 44, 46  # margins
-_GLYPH = 8.4  # width of a letter of a label
+_GLYPH, _LINE = 8.4, 13  # width and height of a letter of a label
 _MAX_NAME = 24  # letters of a label
 _LOG_RATIO = 8  # the axis is logarithmic if the costs differ by a larger factor
 
@@ -50,14 +50,15 @@ class Plot:
     height: int
     kind: str = ""
 
-    def draw(self, points: Sequence[Point]) -> str:
-        """Return an SVG element with the points, their intervals and their front.
+    def draw(self, points: Sequence[Point], among: Sequence[Point] = ()) -> str:
+        """Return an SVG element with the points, their intervals and their front. The axes have room for `among`, too.
 
         A point without a known cost is a dashed line. At least one cost must be known.
         """
         best = front(points)
-        x = _cost_axis([point.cost for point in points if point.cost is not None], _LEFT, self.width - _RIGHT)
-        bounds = [value for p in points for value in (p.low, p.high, p.share, p.wrong) if value is not None]
+        room = [*points, *among]
+        x = _cost_axis([point.cost for point in room if point.cost is not None], _LEFT, self.width - _RIGHT)
+        bounds = [value for p in room for value in (p.low, p.high, p.share, p.wrong) if value is not None]
         y = _share_axis(min(bounds), max(bounds), self.height - _BOTTOM, _TOP)
         description = "; ".join(map(_described, points))
         return "".join(
@@ -68,7 +69,7 @@ class Plot:
                 *self._frame(x, y),
                 f'<path class="front" d="{_stairs(best, x, y)}"/>',
                 *(_mark(point, x, y, "best" if point in best else "beaten") for point in points),
-                *(self._label(point, x, y) for point in points),
+                *self._labels(points, x, y),
                 "</svg>",
             ]
         )
@@ -88,13 +89,18 @@ class Plot:
         yield f'<text class="axis" x="{middle:.0f}" y="{self.height - 6}" text-anchor="middle">{escape(across)}</text>'
         yield f'<text class="axis" x="{_LEFT}" y="10">{escape(self.share)}</text>'
 
-    def _label(self, point: Point, x: _Axis, y: _Axis) -> str:
-        """Return the name to the right of its point, or to the left where there is no room."""
-        name = point.name if len(point.name) <= _MAX_NAME else f"{point.name[: _MAX_NAME - 1]}…"
-        at, long = x(point.cost), len(name) * _GLYPH
-        left = at + 9 if at + 9 + long <= self.width else max(0.0, at - 9 - long)
-        up = y(point.share) - (10 if point.cost is None else 0)
-        return f'<text class="name" x="{left:.1f}" y="{up:.1f}" dy=".35em">{escape(name)}</text>'
+    def _labels(self, points: Sequence[Point], x: _Axis, y: _Axis) -> Iterator[str]:
+        """Yield the names to the right of their points, or to the left without room there, and none over another."""
+        taken: list[tuple[float, float, float]] = []
+        for point in sorted(points, key=lambda point: x(point.cost)):
+            name = point.name if len(point.name) <= _MAX_NAME else f"{point.name[: _MAX_NAME - 1]}…"
+            at, long = x(point.cost), len(name) * _GLYPH
+            left = at + 9 if at + 9 + long <= self.width else max(0.0, at - 9 - long)
+            up = y(point.share) - (10 if point.cost is None else 0)
+            while any(abs(up - line) < _LINE and left < end and start < left + long for start, end, line in taken):
+                up -= _LINE
+            taken.append((left, left + long, up))
+            yield f'<text class="name" x="{left:.1f}" y="{up:.1f}" dy=".35em">{escape(name)}</text>'
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def questions(runs: Sequence[Run], size: float) -> Iterator[str]:
     index: list[Any] = []
     with ExitStack() as stack:
         rows_of = [stack.enter_context(Rows(run)) for run in runs]
-        places = _places(rows_of)
+        places = _places(rows_of, by_condition=any(len(run.plan.conditions) > 1 for run in runs))
         kept = _kept(runs, members, rows_of, places, size)
         for first in range(0, len(kept), _CHUNK):
             details = []
@@ -88,14 +88,14 @@ def _found(rows_of: Sequence[Rows], place: _Place) -> dict[int, Row]:
     return {run: rows_of[run][number] for run, number in place.items()}
 
 
-def _places(rows_of: Sequence[Rows]) -> list[_Place]:
-    """Return for each question its row number in each run."""
+def _places(rows_of: Sequence[Rows], *, by_condition: bool) -> list[_Place]:
+    """Return for each question its row number in each run. `by_condition`: a run asks it under several."""
     found: dict[tuple[str | int, ...], dict[int, int]] = {}
     for run, rows in enumerate(rows_of):
         times: Counter[tuple[str, ...]] = Counter()  # a set may repeat a question
         for number in range(1, len(rows) + 1):
             asked = rows.asked(number)
-            key = (asked.set, asked.condition, asked.id, asked.question)
+            key = (asked.set, asked.condition if by_condition else "", asked.id, asked.question)
             found.setdefault((*key, times[key]), {})[run] = number
             times[key] += 1
     return list(found.values())
@@ -106,7 +106,7 @@ def _entry(
 ) -> list[Any]:
     """Return the entry for the list and the search. A mark is a score, "unanswered", "failed", "undefined" or null."""
     asked = next(iter(found.values())).asked
-    names = [("set", asked.set), ("condition", asked.condition)]
+    names = [("set", asked.set), *(("condition", row.asked.condition) for row in found.values())]
     names += [(view, name) for row in found.values() for view, named in row.scored.slices.items() for name in named]
     numbers = {groups.setdefault(f"{view}: {name}", len(groups)) for view, name in names if name}
     marks: list[float | str | None] = []

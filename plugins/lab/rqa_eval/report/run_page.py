@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from .overview import explained, metrics_of, overalls, tables
 from .page import asset, escape, page, section, table
@@ -38,10 +39,14 @@ def _body(runs: Sequence[Run], size: float) -> Iterator[str]:
 
 def _tables(runs: Sequence[Run]) -> Iterator[str]:
     overview, *breakdowns = tables(runs)
-    yield section("strategies", "Strategies", table(overview))
+    whole = replace(tables(runs, every=True)[0], title="All metrics (shares in %)")
+    has_more = len(whole.columns) > len(overview.columns)
+    rest = f"<details><summary>All metrics</summary>{table(whole)}</details>" if has_more else ""
+    yield f'<p class="lead">{escape(overview.lead)}</p>\n'
+    yield section("strategies", "Strategies", table(overview), rest)
     yield from _costs(runs)
     if breakdowns:
-        yield section("slices", "By set and by slice", *map(table, breakdowns))
+        yield section("slices", "By run, set and slice", *map(table, breakdowns))
     drawn = [picture for run in runs for picture in pictures(run)]
     cards = card_tables(runs)
     if drawn or cards:
@@ -50,8 +55,8 @@ def _tables(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _costs(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield the section with a plot for each condition of each run."""
-    plots, dashed = [], False
+    """Yield the section with a plot for each condition of each run. Plots of the same figures have the same axes."""
+    drawn: dict[tuple[str, str], list[tuple[str, list[Point]]]] = {}
     for run in runs:
         known = metrics_of([run])
         metric = known.get(run.figures.metric)
@@ -63,18 +68,24 @@ def _costs(runs: Sequence[Run]) -> Iterator[str]:
             timed = [point for point in points if point.cost is not None]
             if metric is not None and metric.unit == "share" and len(points) > 1 and timed:
                 of = [run.name if len(runs) > 1 else "", explained(group.condition or "")]
-                axes = metric.name, f"{cost} per question"
-                wide = Plot(*axes, width=860, height=420, kind="wide").draw(points)
-                narrow = Plot(*axes, width=350, height=360, kind="narrow").draw(points)
-                title = escape(" · ".join(filter(None, of)))
-                dashed = dashed or timed != points
-                plots.append(f'<figure><figcaption class="faint">{title}</figcaption>{wide}{narrow}</figure>')
+                title = " · ".join(filter(None, of))
+                drawn.setdefault((metric.name, f"{cost} per question"), []).append((title, points))
+    plots = []
+    for axes, figures in drawn.items():
+        every = [point for _, points in figures for point in points]
+        for title, points in figures:
+            narrow = Plot(*axes, width=350, height=360, kind="narrow").draw(points, every)
+            wide = Plot(*axes, width=860, height=420, kind="wide").draw(points) if len(figures) == 1 else ""
+            kind = "" if wide else ' class="beside"'
+            plots.append(f'<figure{kind}><figcaption class="faint">{escape(title)}</figcaption>{wide}{narrow}</figure>')
+    dashed = any(point.cost is None for figures in drawn.values() for _, points in figures for point in points)
     if plots:
         note = "Circles: right. Crosses: wrong. The rest has no answer. Bars: 95 % intervals. "
         note += "Filled: no other strategy is as accurate for less."
         if dashed:
             note += " Dashed: all answers came from the cache, so their time is unknown."
-        yield section("cost", "Accuracy against cost", *plots, f'<p class="note">{note}</p>')
+        row = f'<div class="plots">{"".join(plots)}</div>'
+        yield section("cost", "Accuracy against cost", row, f'<p class="note">{note}</p>')
 
 
 def _has_values(group: Group, cost: str) -> bool:

@@ -35,7 +35,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. Each row has its keys (one for each head) and its cells. `shaded` makes it a heat map."""
+    """A table. Each row has its keys (one for each head) and its cells. `shaded` makes it a heat map.
+
+    `lead` says in a sentence what it shows.
+    """
 
     title: str
     heads: tuple[str, ...]
@@ -43,6 +46,7 @@ class Table:
     rows: tuple[tuple[tuple[str, ...], tuple[Cell, ...]], ...]
     shaded: bool = False
     notes: tuple[str, ...] = field(default=())
+    lead: str = ""
 
 
 def share_cell(share: float | None) -> Cell:
@@ -56,7 +60,8 @@ def estimate_cell(estimate: Estimate | None, unit: str, *, best: bool = False) -
         return Cell(NOTHING)
     interval = mark = ""
     if estimate.low is not None and estimate.high is not None and estimate.low < estimate.high:
-        interval = f"{figure(estimate.low, unit)}–{figure(estimate.high, unit)}"
+        to = "–" if estimate.low >= 0 else " to "
+        interval = f"{figure(estimate.low, unit)}{to}{figure(estimate.high, unit)}"
     difference = estimate.difference
     if difference is not None and difference.significant and difference.value:
         mark = ABOVE if difference.value > 0 else BELOW

@@ -32,6 +32,8 @@ def terminal_text(tables: Iterable[Table], out: Path | None = None) -> Iterator[
     )
     for table in tables:
         with sheet.capture() as written:
+            if table.lead:
+                sheet.print(Text(single_line(table.lead)), end="\n\n")
             sheet.print(Text(printable(table.title), style="bold"))
             for block in _blocks(table, sheet):
                 sheet.print(block)

@@ -182,11 +182,6 @@ def test_findings_are_printed_by_kind_and_the_exit_code_is_6(rqa: Any, tmp_path:
     assert "2 findings in 1 file\n" in ran.err
 
 
-def test_a_path_that_does_not_exist_is_an_error(rqa: Any, tmp_path: Path) -> None:
-    ran = rqa("lint", tmp_path / "none")
-    assert ran.code == 2 and f"There is no file or folder {tmp_path / 'none'}." in ran.err
-
-
 def test_pairs_of_documents_that_are_known_to_disagree_are_found(rqa: Any) -> None:
     if not CORPUS.is_dir():
         pytest.skip("the shared documents are not beside the checkout")

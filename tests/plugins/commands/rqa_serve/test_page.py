@@ -1,11 +1,12 @@
 """The page of `rqa serve` in a headless Chromium."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from standins.browser import chromium, opened
+from standins.browser import barriers, chromium, opened
 from standins.openai import HANG, Fault, serve, streamed
 from standins.serving import Serving, serving
 
@@ -31,6 +32,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     (docs / "light.md").write_text("# The light\n\nThe lighthouse was built in 1871 by Ingrid Valdane.\n")
     (docs / "guide.md").write_text("# The guide\n\nThe lighthouse was built in 1874 by Ingrid Valdane.\n")
     (docs / "keeper.txt").write_text(f"The keeper was Bo Renn {EVIL}.\n")
+    (docs / "hall.txt").write_text("Skerry Hall was built in 1902 for the Skerry club.\n")
+    (docs / "מסמכים").mkdir()
+    (docs / "מסמכים" / "דגל.md").write_text(
+        "# The flag\n\nThe flag of the Skerry club has these colours:\n\n- red\n- white\n"
+    )
     with serving(folder, "--docs", docs, "-s", "rag") as running:
         yield running
 
@@ -100,20 +106,53 @@ def test_a_link_fills_the_box_and_asks_nothing(page: Any) -> None:
 
 def test_the_page_says_what_is_indexed_and_what_a_strategy_does(page: Any) -> None:
     page.wait_for_selector("#there:not(:empty)")
-    assert page.inner_text("#there").startswith("3 documents are indexed in ")
+    assert page.inner_text("#there").startswith("5 documents are indexed in ")
     page.click("summary")
     assert "passages" in page.inner_text("#about")
 
 
-@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize("width", [390, 768, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_fits_and_follows_the_colours_of_the_system(page: Any, width: int, scheme: str) -> None:
+def test_the_page_fits_follows_the_colours_of_the_system_and_keeps_nobody_out(
+    page: Any, width: int, scheme: str
+) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
-    asked(page, "Who was the keeper?")
+    page.wait_for_selector("#examples button")
+    assert barriers(page) == []
+    for question in ("Who was the keeper?", "When was the lighthouse built?", "What did Mozart compose?"):
+        asked(page, question)
+    page.click("summary")
+    assert barriers(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
     red = page.evaluate("parseInt(getComputedStyle(document.body).backgroundColor.slice(4))")
     assert (red < 64) == (scheme == "dark")
+
+
+def test_an_empty_page_offers_questions_that_documents_answer(page: Any) -> None:
+    page.click("#examples button")
+    answer = page.locator("article").first
+    answer.locator("h2", has_text="When was Skerry Hall built?").wait_for()
+    answer.locator(".answer", has_text="1902").wait_for()
+    assert not page.is_visible("#examples")
+
+
+def test_an_answer_is_copied_as_markdown_with_its_sides_and_sources(page: Any) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    asked(page, "When was the lighthouse built?").get_by_role("button", name="Copy", exact=True).click()
+    page.wait_for_selector("button:text-is('Copied')")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("**When was the lighthouse built?**")
+    number = re.search(r"^- 1874 (\[\d\])", copied, re.MULTILINE)
+    assert number and re.search(rf"^{re.escape(number[1])} .*guide\.md, line 3: “", copied, re.MULTILINE)
+
+
+def test_folders_of_a_path_keep_their_order_and_a_list_its_lines(page: Any) -> None:
+    cited = asked(page, "Which colours has the flag of the Skerry club?").locator("li", has_text="line").first
+    assert "מסמכים/דגל.md, line" in cited.locator("cite").inner_text()
+    assert cited.locator("blockquote").inner_text().endswith("these colours:\n- red\n- white")
+    folder, file = cited.locator("cite bdi bdi").all()
+    assert folder.bounding_box()["x"] < file.bounding_box()["x"]
 
 
 def reply(request: dict[str, Any], number: int) -> str | Fault:

@@ -142,5 +142,5 @@ def test_the_command_honours_hf_endpoint_and_hf_token_and_prints_what_to_configu
 
 def test_offline_mode_is_respected(hub):
     done = rqa_models("pull", REPO, HF_ENDPOINT=hub.url, HF_HUB_OFFLINE="1")
-    assert "rqa: Cannot download tiny/Model-GGUF: HF_HUB_OFFLINE is set." in done.stderr
+    assert "rqa: error: Cannot download tiny/Model-GGUF: HF_HUB_OFFLINE is set." in done.stderr
     assert not hub.requests

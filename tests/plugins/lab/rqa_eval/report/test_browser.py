@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from standins.browser import chromium, opened
+from standins.browser import barriers, chromium, opened
 from standins.eval_run import write_run
 
 LONG = "Llanfair" * 60
@@ -102,13 +102,15 @@ def test_questions_are_chosen_by_who_is_right_and_by_slice(page: Any) -> None:
     assert status(page, "of") == "0 of 120 questions"
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_is_no_wider_than_the_window(width: int, page: Any) -> None:
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_the_page_is_no_wider_than_the_window_and_keeps_nobody_out(width: int, scheme: str, page: Any) -> None:
     page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
     page.evaluate("document.querySelectorAll('#list summary').forEach((one) => one.click())")
     page.locator("article").nth(149).wait_for(state="attached")
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert barriers(page) == []
 
 
 def test_everything_that_can_be_used_can_be_reached_by_the_tab_key(page: Any) -> None:

@@ -87,8 +87,3 @@ def test_a_missing_or_a_torn_file_is_named(rqa: Rqa, run: Path, file: str, kept:
         path.write_text(text[:kept] if isinstance(kept, int) else kept + text.partition("\n")[2])
     ended = rqa("report", run, "--to", "html")
     assert (ended.code, complaint in ended.err) == (2, True), ended.err
-
-
-def test_a_folder_that_is_not_a_run_is_an_error(rqa: Rqa, tmp_path: Path) -> None:
-    assert "has no run.json: it is not a run" in rqa("report", tmp_path).err
-    assert "There is no folder" in rqa("report", tmp_path / "nowhere").err

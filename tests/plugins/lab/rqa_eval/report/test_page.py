@@ -185,7 +185,25 @@ def test_a_strategy_whose_answers_came_from_the_cache_stays_in_the_plot(written:
     assert named(picture(text), "path", "unknown")
 
 
+def test_plots_of_several_runs_have_the_same_axes(written: Build, run: Path, tmp_path: Path) -> None:
+    other = write_run(tmp_path / "other")
+    figures(other, tokens={"rag": 90_000.0}, accuracy={"rag": 0.05})
+    text = written(run, other)
+    one, two = (ET.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", text)[:2])
+    assert [each.text for each in named(one, "text", "tick")] == [each.text for each in named(two, "text", "tick")]
+
+
 # -- questions
+
+
+def test_a_question_of_runs_under_other_conditions_is_one_entry(written: Build, run: Path, tmp_path: Path) -> None:
+    other = write_run(tmp_path / "other")
+    edit(other, "run.json", lambda plan: plan | {"conditions": ["poison 0.4"]})
+    edit(other, "questions.jsonl", lambda lines: [line | {"condition": "poison 0.4"} for line in lines])
+    index = unpacked(Page(written(run, other)), "index")
+    assert len(index["questions"]) == 12
+    groups = {index["groups"][n] for n in index["questions"][0][3]}
+    assert {"condition: as given", "condition: poison 0.4"} <= groups
 
 
 def test_different_passages_are_shown_for_each_run(written: Build, run: Path, tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def rows(markdown: str, title: str = "Strategies") -> list[list[str]]:
 
 @pytest.fixture
 def markdown(rqa: Rqa) -> Callable[..., str]:
-    def report(*runs: Path) -> str:
-        ended = rqa("report", *runs, "--to", "markdown")
+    def report(*arguments: object) -> str:
+        ended = rqa("report", *arguments, "--to", "markdown")
         assert ended.code == 0, ended.err
         return str(ended.out)
 
@@ -63,7 +63,7 @@ def test_a_figure_is_in_the_unit_of_its_metric(
     metric: str, value: float | None, text: str, run: Path, markdown: Any
 ) -> None:
     figure(run, "usc", metric, value=value)
-    heads, *_, usc = rows(markdown(run))
+    heads, *_, usc = rows(markdown(run, "-v"))
     assert usc[heads.index(metric)].strip("*") == text
 
 
@@ -78,9 +78,12 @@ def test_only_a_significant_difference_is_marked(
     assert rows(markdown(run))[1][1] == f"40.0{mark}"
 
 
-def test_the_first_table_has_a_row_for_each_strategy_and_the_metric_that_counts_first(run: Path, markdown: Any) -> None:
+def test_the_first_table_has_five_metrics_or_all_and_the_one_that_counts_first(run: Path, markdown: Any) -> None:
     heads, rag, norag, usc = rows(markdown(run))
-    assert heads == "strategy accuracy f1 citation-precision refusal calls tokens seconds cost".split()
+    assert heads == "strategy accuracy f1 citation-precision tokens seconds".split()
+    assert "Also measured: 3 metrics (-v shows them)." in markdown(run)
+    every = rows(markdown(run, "-v"))[0]
+    assert every == "strategy accuracy f1 citation-precision refusal calls tokens seconds cost".split()
     assert (rag[:2], norag[0], usc[:2]) == (["rag", "**50.0** (45.0–55.0)"], "norag", ["usc", "0.0 ▼"])
 
 
@@ -138,6 +141,44 @@ def test_the_best_figure_is_the_best_on_the_same_questions(
     assert [row[:2] for row in rows(markdown(run, other)) if row[2].startswith("**")] == bests
 
 
+# -- the result in a sentence, and two runs joined by question
+
+
+def rescore(run: Path, right: dict[str, int], condition: str = "as given") -> None:
+    """Let each strategy be right on that many of the questions, from the first, under that condition."""
+    for name in ("scores.jsonl", "questions.jsonl"):
+        lines = [json.loads(line) | {"condition": condition} for line in (run / name).read_text().splitlines()]
+        for n, line in enumerate(lines if name == "scores.jsonl" else ()):
+            for strategy, measured in line["scores"].items():
+                measured["accuracy"] = float(n < right.get(strategy, 0))
+        (run / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    edit(run, lambda plan: plan.update(conditions=[condition]), "run.json")
+
+
+@pytest.mark.parametrize(
+    ("right", "said"),
+    [
+        ({"rag": 9, "norag": 8}, "rag is right most often (75.0 %), not significantly more than norag (66.7 %)."),
+        ({"rag": 2, "norag": 11}, "norag is right most often (91.7 %), significantly more than rag (16.7 %)."),
+        ({"rag": 6, "usc": 6}, "rag and usc are right equally often (50.0 %)."),
+    ],
+)
+def test_a_report_begins_with_its_result(right: dict[str, int], said: str, rqa: Rqa, run: Path) -> None:
+    rescore(run, right)
+    assert rqa("report", run).out.startswith(f"{said}\n\nStrategies")
+    assert f'<p class="lead">{said}</p>' in rqa("report", run, "--to", "html").out
+
+
+def test_runs_under_other_conditions_are_joined_by_question(run: Path, tmp_path: Path, markdown: Any) -> None:
+    other = write_run(tmp_path / "other")
+    rescore(run, {"rag": 11, "norag": 5})
+    rescore(other, {"rag": 2, "norag": 5}, "poison 0.4")
+    heads, rag, norag, _ = rows(markdown(run, other), "accuracy (%) of the same questions")
+    assert heads == ["strategy", "questions", "run", "other", "difference"]
+    assert (rag[1], rag[2][:4], rag[3][:6], rag[4][:5]) == ("12", "91.7", "16.7 ▼", "-75.0")
+    assert (norag[2], norag[3], norag[4][:4]) == (norag[2], norag[2], "0.0 ")
+
+
 # -- on a terminal
 
 
@@ -146,7 +187,7 @@ def test_every_figure_is_shown_within_the_width(
     width: int, rqa: Rqa, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    lines = rqa("report", run).out.splitlines()
+    lines = rqa("report", run, "-v").out.splitlines()
     assert max(map(len, lines)) <= width and lines == [line.rstrip() for line in lines]
     for figure in ("50.0", "45.0–55.0", "712▲", "0.21", "0.00071", "0.000072"):
         assert figure in "\n".join(lines)
