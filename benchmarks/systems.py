@@ -168,9 +168,9 @@ def ripgrep(passages: Sequence[Text], folder: Path) -> Search:
 
     def search(question: str) -> list[Text]:
         found: Counter[int] = Counter()
-        command = ["rg", "--no-config", "-inow", "|".join({*words(question)}), str(file)]
+        command = ["rg", "--no-config", "-ainow", "|".join({*words(question)}), str(file)]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
-        for number, _ in {tuple(line.lower().split(":", 1)) for line in run.stdout.splitlines()}:
+        for number, _ in {tuple(line.lower().split(":", 1)) for line in run.stdout.split("\n") if line}:
             found[int(number)] += 1
         ranked = sorted(found, key=lambda number: (-found[number], number))
         return [passages[number - 1] for number in ranked[:10]]
