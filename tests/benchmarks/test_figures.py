@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FIGURES = json.loads((ROOT / "benchmarks/scoreboard.json").read_text("utf-8"))["figures"]
+EXPLANATIONS = sorted((ROOT / "docs/explanation").glob("*.md"))
 
 # A place is a share in per cent; #0 is how many, and #1 of how many.
 SENTENCES = {
@@ -58,7 +59,18 @@ def figure(place: str) -> str:
     return str(value if isinstance(value, int) else value[int(part)] if part else round(100 * value[0] / value[1]))
 
 
+def rendered(sentence: str) -> str:
+    return re.sub(r"\{(.*?)\}", lambda found: figure(found[1]), sentence)
+
+
 @pytest.mark.parametrize(("page", "sentence"), [(page, each) for page, own in SENTENCES.items() for each in own])
 def test_a_sentence_has_the_figures_of_the_scoreboard(page: str, sentence: str) -> None:
-    told = re.sub(r"\{(.*?)\}", lambda found: figure(found[1]), sentence)
-    assert told in " ".join((ROOT / page).read_text("utf-8").split())
+    assert rendered(sentence) in " ".join((ROOT / page).read_text("utf-8").split())
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/explanation/{each.name}" for each in EXPLANATIONS)])
+def test_a_share_is_from_the_scoreboard_or_its_section_names_the_command(page: str) -> None:
+    known = " ".join(rendered(each) for each in SENTENCES.get(page, []))
+    for section in re.split(r"^#+ ", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE):
+        if not re.search(r"python benchmarks/|rqa\s+eval", section):
+            assert [share for share in re.findall(r"\b[\d.]+ %", section) if share not in known] == []
