@@ -53,7 +53,10 @@ KINDS = {
 }
 ELSEWHERE = {
     "benchmarks/README.md": "explanation/benchmarks.md",
-    "benchmarks/scale.md": "explanation/scale.md",
+    "benchmarks/scoreboard.md": "explanation/scoreboard.md",
+    "benchmarks/scoreboard.json": "explanation/scoreboard.json",
+    "benchmarks/scoreboard.svg": "explanation/scoreboard.svg",
+    "benchmarks/data/README.md": "explanation/samples.md",
     "benchmarks/picture.svg": "picture.svg",
     "benchmarks/picture-narrow.svg": "picture-narrow.svg",
     "CONTRIBUTING.md": "contributing.md",

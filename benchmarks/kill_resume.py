@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from calls import RQA, write_rows
 from endpoint import calls, running
-from throughput import RQA, write_rows
 
 
 def command(rows: Path, out: Path, url: str, *more: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Answer the rows of a file with a LangGraph graph of two sequential model calls. `peers.py` runs it.
+"""Answer the rows of a file with a LangGraph graph of two sequential model calls. `calls.py` runs it.
 
     python benchmarks/peer_langgraph.py ROWS URL JOBS OUT
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import shlex
 import shutil
@@ -29,6 +28,8 @@ def install_hint(extra: str = "", *, again: bool = False) -> str:
 
 def _origin() -> dict[str, Any]:
     """Return the package's direct_url.json (PEP 610), empty if it was installed from an index."""
+    import importlib.metadata  # brings email and zipfile, which most commands do not need
+
     try:
         text = importlib.metadata.distribution(OWN_DISTRIBUTION).read_text("direct_url.json")
         origin = json.loads(text or "{}")
