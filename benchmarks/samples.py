@@ -2,7 +2,7 @@
 
     python benchmarks/samples.py DATA
 
-DATA holds own_documents/, documents/, eval/, questions/train and claims/train. A sample is drawn by SEED alone, from
+DATA holds documents/, eval/, questions/train and claims/train. A sample is drawn by SEED alone, from
 rows that no weights in the package learnt from, and over documents whose licence permits their redistribution. A file
 has a line for each document, then one for each question or claim.
 """
@@ -20,11 +20,11 @@ from typing import Any
 
 import msgspec
 
-from rqa_train.reader.documents import DocumentQuestion, Group, folds
+from reader_rows.questions import report_of
+from rqa_train.reader.documents import DocumentQuestion
 
 SEED = 2026
 DATA = Path(__file__).with_name("data")
-OWN = ("w3", "w4")  # the folders that the judge did not learn from
 # Under the GPL, under a licence of its own, or under none that is stated.
 LEFT_OUT = {"bayestestr", "infinitime", "debian-history", "us-constitution", "sourcegraph-handbook", "debian"}
 WORDS = 120  # of a passage of a contract or an article
@@ -39,7 +39,7 @@ def rows_of(path: Path) -> list[Row]:
 
 
 def held(group: str) -> bool:
-    """Return whether models/judge/rows.py keeps the rows of a group from training."""
+    """Return whether models/judge/rows.py, or models/reader_rows/questions.py, keeps the rows of a group from training."""
     return zlib.crc32(group.encode()) % 10 == 0
 
 
@@ -84,23 +84,6 @@ def asked(row: Row) -> tuple[Row, DocumentQuestion]:
     return row, msgspec.convert(row, DocumentQuestion)
 
 
-def own_documents(data: Path) -> Iterator[Row]:
-    """Yield two folders, and questions over the quarter of their documents that the reader did not learn from."""
-    every = [
-        (each.name, *asked(row))
-        for each in sorted((data / "own_documents").glob("w[1-5]"))
-        for row in rows_of(each / "questions.jsonl")
-    ]
-    parts = folds([Group(question, [], []) for _, _, question in every])
-    for name in OWN:
-        yield from corpus(data / "own_documents" / name, f"{name}/")
-    chosen = [
-        (row, question) for (name, row, question), part in zip(every, parts, strict=True) if name in OWN and part == 0
-    ]
-    for row in over_documents(chosen, 80, 40):
-        yield {**row, "doc": f"{row['id'].partition('-')[0]}/{row['doc']}"} if row.get("doc") else row
-
-
 def unseen_documents(data: Path) -> Iterator[Row]:
     yield from corpus(data / "documents")
     yield from over_documents(map(asked, rows_of(data / "documents" / "questions.jsonl")), 80, 40)
@@ -122,7 +105,7 @@ def table(lines: list[str]) -> str:
 
 
 def tatqa(data: Path) -> Iterator[Row]:
-    chosen = drawn((row for row in rows_of(data / "questions/train/tatqa.jsonl.gz") if held(row["context"][:80])), 80)
+    chosen = drawn((row for row in rows_of(data / "questions/train/tatqa.jsonl.gz") if held(report_of(row["context"]))), 80)
     names: dict[str, str] = {}
     for row in chosen:
         if row["context"] not in names:
@@ -140,7 +123,7 @@ def tatqa(data: Path) -> Iterator[Row]:
 def fairytaleqa(data: Path) -> Iterator[Row]:
     """Yield whole stories: the sections of all of their questions, in order."""
     rows = rows_of(data / "questions/train/fairytaleqa.jsonl.gz")
-    chosen = drawn((row for row in rows if held(row["context"][:80])), 80)
+    chosen = drawn((row for row in rows if held(row["id"].partition("#")[0])), 80)
     stories: dict[str, dict[str, None]] = {row["id"].partition("#")[0]: {} for row in chosen}
     for row in rows:
         if (name := row["id"].partition("#")[0]) in stories:
@@ -182,7 +165,6 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     data = parser.parse_args().data
     samples = {
-        "own_documents": own_documents(data),
         "unseen_documents": unseen_documents(data),
         "tatqa": tatqa(data),
         "fairytaleqa": fairytaleqa(data),

@@ -42,7 +42,7 @@ from robust_qa.kit import answer_key, contains_words
 from rqa_train.reader.documents import DocumentQuestion
 
 HERE = Path(__file__).parent
-QUESTIONS = ("own_documents", "unseen_documents", "tatqa", "fairytaleqa", "pubmedqa")
+QUESTIONS = ("unseen_documents", "tatqa", "fairytaleqa", "pubmedqa")
 CLAIMS = ("contractnli", "wice", "pairs")
 RQA = [sys.executable, "-m", "robust_qa"]
 RUNS = 9  # of a start-up

@@ -13,7 +13,6 @@ from rqa_eval.estimates import wilson
 Row = dict[str, Any]
 
 QUESTIONS = {
-    "own_documents": "Own documents, held out",
     "unseen_documents": "Own documents, unseen",
     "tatqa": "TAT-QA",
     "fairytaleqa": "FairytaleQA",
@@ -111,18 +110,14 @@ def claims(figures: Row) -> str:
 
 def cost(result: Row) -> str:
     times = result["times"]
-    rows = [
-        [said, *(times[name][system][kind] for name in ("own_documents", "unseen_documents") for kind in kinds)]
-        for kinds in [("median_seconds", "preparing_seconds", "megabytes")]
-        for system, said in SYSTEMS.items()
-        if system in times["own_documents"]
-    ]
-    heads = [f"{place}: {kind}" for place in ("held out", "unseen") for kind in ("seconds", "preparing", "peak MB")]
+    kinds = ("median_seconds", "preparing_seconds", "megabytes")
+    own = times["unseen_documents"]
+    rows = [[said, *(own[system][kind] for kind in kinds)] for system, said in SYSTEMS.items() if system in own]
     checks = ", ".join(f"{times[name]['seconds_each']:.2f} ({said})" for name, said in CLAIMS.items())
     sizes = ([SYSTEMS[name], number] for name, number in result["megabytes_installed"].items())
     starts = ([f"`{name}`", own["milliseconds"], own["megabytes"]] for name, own in times["start_up"].items())
     return "\n\n".join([
-        table(["", *heads], rows),
+        table(["", "seconds", "preparing", "peak MB"], rows),
         f"Seconds a claim, start-up included: {checks}.",
         table(["installed with what it requires, without Python and Bun", "MB"], sizes),
         table(["a process", "ms", "peak MB"], starts),

@@ -34,7 +34,7 @@ from robust_qa.documents import Cut, read
 from robust_qa.kit import content_terms, with_title
 
 DATA = Path(__file__).with_name("data")
-WHOLE = ("own_documents", "unseen_documents", "pubmedqa")  # asked over all documents at once, the others over one each
+WHOLE = ("unseen_documents", "pubmedqa")  # asked over all documents at once, the others over one each
 SHOWN, PROMPTED = 3, 5  # passages shown, and passages in a model's prompt
 
 Row = dict[str, Any]

@@ -164,6 +164,13 @@ def _alike(text: str, answer: str) -> tuple[int, int] | None:
     return best if len(wanted & set(content_terms(text[slice(*best)]))) >= 0.7 * len(wanted) else None
 
 
+def report_of(context: str) -> str:
+    """Return a name for a report of TAT-QA: its first line, and the first cell of its second row."""
+    lines = [line for line in context.split("\n") if line.strip()]
+    rows = [line for line in lines if "|" in line]
+    return rows[1].split("|")[0].strip() + lines[0] if len(rows) > 1 else lines[0]
+
+
 def _reports(folder: Path, draw: random.Random) -> Found:
     for entry in _read(folder / "tatqa.jsonl.gz"):
         answer = str(entry["answers"][0])
@@ -172,7 +179,7 @@ def _reports(folder: Path, draw: random.Random) -> Found:
         prose = " ".join(line for line in lines if "|" not in line)
         if entry.get("kind") != "span" or len(entry["answers"]) > 1:
             continue
-        key = cells[1][0] + lines[0] if len(cells) > 1 else lines[0]
+        key = report_of(entry["context"])
         if prose.count(answer) == 1 and len(answer) > 2:
             start = prose.index(answer)
             context, at = _near(prose, start, start + len(answer), draw)

@@ -21,9 +21,8 @@ SENTENCES = {
         "{unseen_documents/rqa/first} % the first quote held the evidence.",
     ],
     "docs/explanation/confidence.md": [
-        "Of {own_documents/rqa/right#1} answers to a part of these questions {own_documents/rqa/right#0} were right.",
-        "We asked {unseen_documents/rqa/answered#1} questions about documents that neither the training nor the fit "
-        "had seen, and {unseen_documents/rqa/refused#1} to which they have no answer.",
+        "We asked {unseen_documents/rqa/answered#1} questions about documents that the training had not seen, and "
+        "{unseen_documents/rqa/refused#1} to which they have no answer.",
         "rqa answered {unseen_documents/rqa/answered#0} of the first and {unseen_documents/rqa/refused#0} of the "
         "others got none, as they should.",
         "Of its {unseen_documents/rqa/right#1} answers {unseen_documents/rqa/right#0} were right.",

@@ -75,7 +75,7 @@ def test_an_answer_to_a_question_without_one_is_wrong_and_a_refusal_is_not_an_an
         {"answer": "Ann", "sides": [], "shown": []},
         {"answer": None, "sides": [], "shown": []},
     ]
-    score = score_questions("own_documents", [QUESTION, QUESTION, ABSENT, ABSENT], {"a.md": ""}, found)
+    score = score_questions("unseen_documents", [QUESTION, QUESTION, ABSENT, ABSENT], {"a.md": ""}, found)
     assert score["first"] == (1, 2) and score["three"] == (2, 2)
     assert score["answered"] == (1, 2) and score["right"] == (1, 2) and score["refused"] == (1, 2)
     assert score["conflict"] == (1, 4)
