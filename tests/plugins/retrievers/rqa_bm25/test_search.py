@@ -259,7 +259,7 @@ def test_a_damaged_index_has_a_hint(tmp_path, damage):
     file.write_bytes(file.read_bytes()[:10])
     with pytest.raises(RqaError) as caught:
         Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
-    assert "`rqa index PATH...`, which builds a damaged index again" in caught.value.hint
+    assert "remove the folder and run `rqa index PATH...` again" in caught.value.hint
 
 
 @pytest.mark.parametrize("suffix", ["term"])
@@ -271,7 +271,7 @@ def test_a_panic_of_the_engine_has_a_hint(tmp_path, suffix):
     file.write_bytes(content[: end - 8] + b"\xff" * 8 + content[end:])
     with pytest.raises(RqaError) as caught:
         Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
-    assert "`rqa index PATH...`, which builds a damaged index again" in caught.value.hint
+    assert "remove the folder and run `rqa index PATH...` again" in caught.value.hint
 
 
 @pytest.mark.parametrize("options", [{"words": 9}, {"writer_memory": 14}])
