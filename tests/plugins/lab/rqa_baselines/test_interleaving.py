@@ -7,7 +7,7 @@ from standins.model import prompts_of
 
 from robust_qa import Passage, Question
 from robust_qa.testing import ScriptedModel, toolbox
-from rqa_baselines.interleaving import InterleavedRetrieval
+from rqa_baselines.stepwise import InterleavedRetrieval
 
 QUESTION = "Where was the author of Emma born?"
 AUTHOR, PLACE = Passage("Jane Austen wrote Emma.", id="author"), Passage("Austen was born in Steventon.", id="place")

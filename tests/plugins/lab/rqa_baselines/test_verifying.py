@@ -5,7 +5,7 @@ from typing import Any
 from standins.model import prompts_of
 
 from robust_qa.testing import ScriptedModel
-from rqa_baselines.verifying import ChainOfVerification
+from rqa_baselines.stepwise import ChainOfVerification
 
 DRAFT = "Mary Shelley wrote it in 1815.\n<<<ANSWER>>> Mary Shelley <<</ANSWER>>>"
 PLAN = "Here they are:\n1. When did Emma come out?\n- **Who wrote Emma?**\nThat is all."
