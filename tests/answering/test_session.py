@@ -17,8 +17,6 @@ from robust_qa import (
     PluginError,
     Question,
     RqaError,
-    Step,
-    Usage,
 )
 from robust_qa.answering.session import Session
 from robust_qa.config.layers import Config
@@ -414,16 +412,6 @@ async def test_cost_applies_the_readers_prices(host: Host, prices: dict[str, flo
     async with Session(Config([Layer("test.toml", tree)]), host) as session:
         answer = await session.answer(Question("Q?"))
         assert session.cost(answer.trace) == (cost and pytest.approx(cost))
-
-
-async def test_calls_in_a_providers_batch_cost_half(host: Host) -> None:
-    tree = {"reader": {"parrot": {"prompt_price": 2.0, "completion_price": 4.0}}}
-    steps = [
-        Step("generate", "prompt", "reader.parrot", usage=Usage(1, 100, 10)),
-        Step("generate", "prompt", "reader.parrot", usage=Usage(1, 100, 10, batched=1)),
-    ]
-    async with Session(Config([Layer("test.toml", tree)]), host) as session:
-        assert session.cost(steps) == pytest.approx(1.5 * (100 * 2e-6 + 10 * 4e-6))
 
 
 async def test_cost_applies_the_prices_of_each_reader(host: Host) -> None:

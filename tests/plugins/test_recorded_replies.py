@@ -4,11 +4,14 @@
 """
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robust_qa import Completion, CutError, Passage
 from robust_qa.answering.reading import parse_reading
@@ -53,7 +56,8 @@ def reading(reply: Completion) -> Any:
         found = parse_reading(reply, POOL)
     except CutError:
         return "cut"
-    return {"answer": found.text, "documents": [number + 1 for number in found.passages]}
+    documents = [number + 1 for number in found.passages]
+    return {"answer": found.text, "documents": documents, "reason": found.reason}
 
 
 def verdict(reply: Completion, *, structured: bool) -> Any:
@@ -159,3 +163,29 @@ def as_expected(row: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("form", dict.fromkeys(row["form"] for row in RECORDED))
 def test_recorded_replies_are_read_as_they_are_meant(form: str) -> None:
     assert [row["reply"] for row in RECORDED if row["form"] == form and not as_expected(row)] == []
+
+
+_LONG = ("Answer: " + "x " * 100_000, "Answer" + " " * 200_000, "*" + "\n" * 200_000 + "*", "x" + "\n." * 100_000 + "x")
+
+
+def test_a_long_reply_is_parsed_quickly() -> None:
+    began = time.process_time()
+    broken = ('{"answer":"' + '"answer":"' * 20_000, '{"answer":"' + '" , "x' * 30_000, '{"answer":"' + '"' * 200_000)
+    for reply in (
+        *_LONG,
+        *broken,
+        "Answer:" + "\n" * 200_000 + "Answer:",
+        "Answer:\n" * 25_000,
+        "Answer: 1" + "\n." * 100_000,
+    ):
+        parse_reading(Completion(reply), POOL)
+    for reply in _LONG:
+        with pytest.raises(CutError):
+            parse_reading(Completion(reply, finish="length"), POOL)
+    assert time.process_time() - began < 2
+
+
+@given(st.text())
+def test_no_reply_breaks_the_parser(reply: str) -> None:
+    reading = parse_reading(Completion(reply), POOL)
+    assert all(0 <= position < 3 for position in reading.passages)
