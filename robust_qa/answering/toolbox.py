@@ -386,7 +386,7 @@ class Toolbox:
         if not texts:
             return []
         # An evaluator with `needs` asks other components through this question's toolbox, which is charged for it.
-        helpers = (self._within(judge.name),) if hasattr(judge.component, "needs") else ()
+        helpers = (self.replaced(within=self.within | {judge.name}),) if hasattr(judge.component, "needs") else ()
         call: Call[list[float]] = Call("score", (question, list(texts), *helpers), list[float], f"{len(texts)} texts")
         return await judge.call(call, self.trace)
 
@@ -453,10 +453,6 @@ class Toolbox:
             received=self.received,
             replies=self.replies,
         )
-
-    def _within(self, evaluator: str) -> Toolbox:
-        """A toolbox for that evaluator, which must not score with itself."""
-        return self.replaced(within=self.within | {evaluator})
 
     def _reader(self) -> Pipeline:
         if self.reader is None:
