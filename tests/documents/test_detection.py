@@ -18,11 +18,6 @@ def test_a_file_with_another_suffix_is_read_as_what_it_is(document, name, conten
     assert document(name, content).blocks[-1].text == text
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_without_a_mark_is_read(document, encoding):
-    assert document("a.txt", "The café is open.".encode(encoding)).text == "The café is open."
-
-
 @pytest.mark.parametrize(
     ("encoding", "text"),
     [
