@@ -2,11 +2,9 @@
 
 import csv
 import json
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -14,65 +12,36 @@ from typing import Any
 
 import pytest
 
-PLUGIN = Path(__file__).parents[1] / "standins" / "scripted.py"
-RQA = [sys.executable, "-c", "from robust_qa.main import main; main()", "--plugin", str(PLUGIN)]
+from ..standins.process import SCRIPTED, BatchRun, lines_of, until
 
-
+BATCH = [*SCRIPTED, "batch", "-s", "scripted", "--no-cache", "-O", "strategy.scripted.log=asked"]
 NESTED = '{"a": ' * 100_000 + "1" + "}" * 100_000
 
 
-class Run:
-    """One batch over `in.txt` to `out.jsonl`, which logs every question it asks."""
+class Run(BatchRun):
+    """A batch that logs every question it asks."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.out = folder / "out.jsonl"
-        self.name = "out.jsonl"
+    name = "out.jsonl"
 
-    def write(self, *questions: str) -> None:
-        (self.folder / "in.txt").write_text("".join(f"{question}\n" for question in questions))
-
-    def start(self, *arguments: str, source: str = "in.txt", **options: Any) -> subprocess.Popen[bytes]:
-        command = [*RQA, "batch", source, "-o", self.name, "-s", "scripted", "--no-cache", "-O"]
-        return subprocess.Popen(
-            [*command, "strategy.scripted.log=asked", *arguments],
-            env=os.environ | {"RQA_PLUGINS": "none"},
-            cwd=self.folder,
-            stderr=subprocess.PIPE,
-            **options,
-        )
-
-    def finish(self, *arguments: str, **options: Any) -> tuple[int, str]:
-        content = options.pop("content", None)
-        process = self.start(*arguments, stdin=subprocess.PIPE if content else None, **options)
-        err = process.communicate(content)[1]
-        return process.returncode, err.decode()
-
-    @property
-    def rows(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.read_bytes().splitlines()]
+    def start(self, *arguments: str, source: str = "in.txt", **pipes: Any) -> subprocess.Popen[bytes]:  # type: ignore[override]
+        return super().start(source, "-o", self.name, *arguments, env={"RQA_PLUGINS": "none"}, **pipes)
 
     @property
     def asked(self) -> Counter[str]:
         return Counter((self.folder / "asked").read_text().splitlines())
 
     def await_asked(self, process: subprocess.Popen[bytes], question: str) -> None:
-        log = self.folder / "asked"
-        while not log.exists() or question not in log.read_text().splitlines():
-            assert process.poll() is None
-            time.sleep(0.01)
+        until(lambda: (self.folder / "asked").exists() and question in self.asked, process)
 
     def kill_after(self, process: subprocess.Popen[bytes], lines: int) -> None:
-        while not self.out.exists() or self.out.read_bytes().count(b"\n") < lines:
-            assert process.poll() is None
-            time.sleep(0.01)
+        until(lambda: lines_of(self.out) >= lines, process)
         process.kill()
         process.communicate()
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    return Run(tmp_path)
+    return Run(tmp_path, BATCH)
 
 
 @pytest.mark.parametrize("state", [b"", bytes(600), b'{"rqa": "0.', NESTED.encode(), None])
