@@ -90,7 +90,7 @@ def test_a_run_that_ends_during_a_wave_pays_for_nothing_twice(run: Run, number: 
         process = run.start(server.url)
         until(lambda: len(server.batches) > number and server.batches[number].asked > 1)
         process.send_signal(sent)
-        err = process.communicate()[1]
+        err = process.communicate()[1].decode()
         assert sent == signal.SIGKILL or "--engine provider --resume" in err
         assert "wave 2: done" not in err
         server.held.clear()
