@@ -8,7 +8,7 @@ from robust_qa import Answer, Citation, Position
 from robust_qa.cli.output import print_answer
 from robust_qa.documents import read
 from robust_qa.kit import iso_date
-from robust_qa.kit.dates import newest_first
+from robust_qa.kit.editions import newest_first
 from rqa_bm25 import Bm25
 
 ROW = '{"text": "It costs 4.20.", "date": "2024-05-31"}'

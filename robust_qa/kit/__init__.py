@@ -16,8 +16,7 @@ from .batches import even_batches
 from .checking import check_claim, is_foreign_to, missing_from
 from .citations import cite, cite_reading, contains_words
 from .claims import Claim, may_agree, same_name, says_same, sentence_around, sentence_at, source_of
-from .dates import iso_date
-from .editions import Edition, edition_of, versions_in
+from .editions import Edition, edition_of, iso_date, versions_in
 from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, ask_each, list_of, numbers_of, object_of
 from .fusion import fused
 from .http import read_body, retry_after
