@@ -41,10 +41,9 @@ def test_batched_scores_equal_single_scores(judge: T5) -> None:
         assert scores == pytest.approx(judge.score(question, texts), abs=1e-4)
 
 
-@pytest.mark.parametrize("text", [" \n\t"])
-def test_an_empty_text_scores_minus_one(judge: T5, text: str) -> None:
-    assert judge.score(QUESTION, [text, TEXT])[0] == -1
-    assert judge.score(QUESTION, [TEXT, text]) == [judge.score(QUESTION, [TEXT])[0], -1]
+def test_an_empty_text_scores_minus_one(judge: T5) -> None:
+    assert judge.score(QUESTION, [" \n\t", TEXT])[0] == -1
+    assert judge.score(QUESTION, [TEXT, " \n\t"]) == [judge.score(QUESTION, [TEXT])[0], -1]
 
 
 def test_only_the_beginning_of_a_long_passage_counts(judge: T5) -> None:
@@ -84,9 +83,8 @@ def test_cutting_before_tokenising_changes_no_input(engine: Engine, text: str, m
     assert found == pieces(engine, QUESTION, text)
 
 
-@pytest.mark.parametrize("after", ["Question: {question} Relevant:"])
-def test_question_after_a_cut_text_stays_complete(engine: Engine, tiny: Path, after: str) -> None:
-    settings = msgspec.structs.replace(engine.settings, template="{passage} " + after)
+def test_question_after_a_cut_text_stays_complete(engine: Engine, tiny: Path) -> None:
+    settings = msgspec.structs.replace(engine.settings, template="{passage} Question: {question} Relevant:")
     pairing = Pairing.of(tiny, settings)
     vocabulary = pairing.vocabulary()
     question = "ships lay in the ice of the harbour until April; the capital of France is Paris, a city on the Seine."
@@ -94,7 +92,7 @@ def test_question_after_a_cut_text_stays_complete(engine: Engine, tiny: Path, af
     found = "".join(vocabulary[n] for n in ids).replace("▁", " ")
     assert len(ids) == settings.length
     assert "ground" in found
-    assert found.replace(" ", "").endswith(after.format(question=question).replace(" ", "") + "</s>")
+    assert found.replace(" ", "").endswith(f"Question: {question} Relevant:</s>".replace(" ", ""))
 
 
 def test_a_long_question_leaves_half_of_the_input_to_the_text(engine: Engine) -> None:
