@@ -132,7 +132,7 @@ def _walk(top: str, found: Found, without: Collection[str]) -> Iterator[tuple[st
     A link leads to a file that is found anyway, so it is left out.
     Works with strings, because a scan of many files is to be fast.
     """
-    pending = [top]  # not os.walk, which recurses and cannot enter a folder that is nested 1,000 deep
+    pending = [top]
     while pending:
         folder = pending.pop()
         try:

@@ -7,7 +7,6 @@ import gzip
 import os
 import signal
 import stat
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -125,30 +124,6 @@ def test_circular_links_are_followed_once(docs, bm25):
     (docs / "sub" / "up").symlink_to(docs)
     (docs / "self").symlink_to("self")
     assert counts(bm25().index([docs])) == (1, 0, 0, 0)
-
-
-@pytest.mark.parametrize("name", ["d", "a-long-name-of-a-folder"])
-def test_deeply_nested_folders_cost_only_what_cannot_be_opened(docs, bm25, name):
-    # A thousand folders are more than Python recurses, and a path has at most 4,096 bytes.
-    (docs / "a.txt").write_text("panda")
-    (docs / "z.txt").write_text("panda z")
-    folder = os.open(docs, os.O_RDONLY)
-    try:
-        for _ in range(1100):
-            os.mkdir(name, dir_fd=folder)
-            parent, folder = folder, os.open(name, os.O_RDONLY, dir_fd=folder)
-            os.close(parent)
-        with open("deep.txt", "w", opener=lambda path, flags: os.open(path, flags, dir_fd=folder)) as file:
-            file.write("panda deep")
-        report = bm25().index([docs])
-    finally:
-        os.close(folder)
-        subprocess.run(["rm", "-r", docs / name], check=True)  # too deep for pytest
-    if name == "d":
-        assert sources(bm25()) == {"a.txt", "z.txt", "deep.txt"} and report.skipped == ()
-    else:
-        assert sources(bm25()) == {"a.txt", "z.txt"}
-        assert [why for _, why in report.skipped] == ["it cannot be opened: File name too long"]
 
 
 def test_a_link_that_leads_out_of_the_folder_is_left_out_and_reported(docs, bm25, tmp_path):
