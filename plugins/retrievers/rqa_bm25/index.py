@@ -16,18 +16,15 @@ import hashlib
 import heapq
 import json
 import math
-import os
 import re
-import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import accumulate
 from pathlib import Path
-from tempfile import mkdtemp
 
 import msgspec
 import tantivy
@@ -41,7 +38,6 @@ from rqa_bm25.copies import without_copies
 FORMAT = 10
 _DRAFT = f".{MARKER}.new"  # of `atomic_write`
 _LOCK = "lock"
-_TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
 _META = "meta.json"
 _TABLE = "\0"  # stands for the name of a file in the document with the table of the files
 _LONGEST_QUERY = 200_000  # characters; the rest is ignored
@@ -286,8 +282,8 @@ class Index:
     def _open(self, name: str) -> _Generation:
         if self.language() is None:
             raise self._missing()
-        with self.guarded("Opening"), _openable(self.folder / "tantivy") as folder:
-            index = tantivy.Index.open(str(folder))
+        with self.guarded("Opening"):
+            index = tantivy.Index.open(str(self.folder / "tantivy"))
             index.config_reader("manual")  # no watcher thread: every search checks meta.json
             searcher = index.searcher()
             languages = tuple(each for each in LANGUAGES if searcher.doc_freq("language", each))
@@ -325,8 +321,6 @@ class Index:
                 (self.folder / "tantivy").mkdir(exist_ok=True)
                 index = tantivy.Index(schema(), str(self.folder / "tantivy"))
             yield index
-            with suppress(OSError):  # tantivy creates it readable only for its owner
-                (self.folder / "tantivy" / _META).chmod((self.folder / MARKER).stat().st_mode & 0o777)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -393,34 +387,11 @@ class Index:
         if action == "Writing":
             hint = "Nothing is lost. Check that the disk is not full and is writable, then run `rqa index` again."
         elif isinstance(error, PermissionError) or "PermissionDenied" in str(error):
-            hint = "Ask the owner of the folder for permission to read it."
+            hint = "Ask the owner of the folder for permission to write to it, which a search needs too."
         return RqaError(f"{action} the index at {self.folder} failed: {str(error)[:300]}", hint=hint)
 
     def _missing(self) -> MissingError:
         return MissingError(f"There is no index at {self.folder}.", hint="Create one with `rqa index PATH...`.")
-
-
-@contextmanager
-def _openable(folder: Path) -> Iterator[Path]:
-    """Yield a folder where tantivy can open the index in `folder`: itself, or a temporary folder of links.
-
-    tantivy opens its lock file for writing, so it cannot open an index that is read-only for this user.
-    """
-    lock = folder / _TANTIVY_LOCK
-    if os.access(lock if lock.exists() else folder, os.W_OK):
-        yield folder
-        return
-    with ExitStack() as stack:
-        with suppress(OSError):  # without a lock file there is no writer
-            fcntl.flock(stack.enter_context(lock.open("rb")), fcntl.LOCK_EX)
-        links = Path(mkdtemp(prefix="rqa-"))
-        for _ in range(2):  # tantivy's first reader, which is being closed, can create its lock file meanwhile
-            stack.callback(shutil.rmtree, links, ignore_errors=True)
-        (links / _META).write_bytes((folder / _META).read_bytes())
-        for file in folder.absolute().iterdir():
-            if not file.name.startswith(".") and file.name != _META:
-                (links / file.name).symlink_to(file)
-        yield links
 
 
 def _warn_of(unknown: Mapping[str, str], query: str) -> None:
