@@ -12,7 +12,6 @@ from ..config.keys import is_loopback
 from ..expressions import parse_expression
 from ..prompt import Prompt
 from ..sanitize import printable, single_line, visible, whole_characters
-from .batches import even_batches
 from .checking import check_claim, is_foreign_to, missing_from
 from .citations import cite, cite_reading, contains_words
 from .claims import Claim, may_agree, same_name, says_same, sentence_around, sentence_at, source_of
@@ -48,6 +47,7 @@ from .text import (
     answer_key,
     contains_answer,
     content_terms,
+    even_batches,
     gold_facts,
     is_row,
     is_yes_no,
