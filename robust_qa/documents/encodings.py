@@ -1,6 +1,7 @@
 """Decode text from outside.
 
-A byte order mark comes first, then what the page declares or the user says, then UTF-8, and what chardet detects.
+A byte order mark comes first, then what the page declares or the user says, then UTF-8, UTF-16 without a mark, and
+what chardet detects.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _SAMPLE = 20_000  # bytes that show the encoding of a file
 _SURE = 0.2  # confidence of chardet; below it the text is too short to tell, and Windows-1252 is the most common
 _NOT_CONTROL = bytes(byte for byte in range(256) if byte >= 32 or byte in b"\a\b\t\n\f\r\x1b")
 _INVALID = re.compile("[\udc80-\udcff]")
+_CONTROL = re.compile(r"[\0-\x06\x0e-\x1a\x1c-\x1f]")
 _C1 = re.compile(rb"[\x80-\x9f]")  # control characters in ISO 8859, letters and quotes in the code pages of Windows
 _WINDOWS = {  # by the ISO 8859 that each extends
     "iso8859-1": "cp1252", "iso8859-2": "cp1250", "iso8859-5": "cp1251", "iso8859-6": "cp1256", "iso8859-7": "cp1253",
@@ -53,7 +55,7 @@ def charset(body: bytes, named: str = "", *, page: bool = False) -> str:
 
 def is_text(head: bytes) -> bool:
     """Return whether a file that begins with `head` is text."""
-    if charset(head):
+    if charset(head) or _utf_16(head):
         return True
     return not head.translate(None, _NOT_CONTROL)
 
@@ -79,6 +81,8 @@ def encoding_of(body: bytes, named: str = "", *, page: bool = False) -> tuple[st
 
 
 def _detected(body: bytes) -> str:
+    if utf_16 := _utf_16(body[:_SAMPLE]):
+        return utf_16
     if b"\0" in body:
         raise Unreadable("it is binary, not text")
     text = body.decode("utf-8", "surrogateescape")
@@ -94,6 +98,17 @@ def _detected(body: bytes) -> str:
         return "cp1252"
     name = codecs.lookup(found["encoding"]).name
     return _WINDOWS.get(name, name) if _C1.search(sample) else name
+
+
+def _utf_16(sample: bytes) -> str:
+    """Return the encoding if `sample` is UTF-16 without a mark: every second byte of Latin text is then zero."""
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    half = len(sample) // 2
+    for name, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if half and zeros > 0.7 * half and others == 0:
+            text = sample[: 2 * half].decode(name, "replace")
+            return name if not _CONTROL.search(text) else ""
+    return ""
 
 
 def _decode_as_windows_1252(error: UnicodeError) -> tuple[str, int]:

@@ -26,10 +26,12 @@ def test_a_file_with_another_suffix_is_read_as_what_it_is(document, name, conten
     [
         ("cp1251", "Маяк был построен в 1871 году. Смотрителя маяка звали Иван Петров, он жил у моря."),
         ("cp932", "灯台は一八七一年に建てられました。灯台守の名前は佐藤健一です。"),
+        ("utf-16-le", "The café is open."),
+        ("utf-16-be", "The café is open."),
         ("cp1252", "Le phare a été bâti en 1871; la crêpe coûte 4 € à l’entrée."),
     ],
 )
-def test_legacy_encodings_are_detected(document, encoding, text):
+def test_encodings_without_a_mark_are_detected(document, encoding, text):
     assert document("a.txt", text.encode(encoding)).text == text
 
 
