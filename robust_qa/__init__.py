@@ -58,9 +58,8 @@ from .errors import (
     RqaError,
     UnavailableError,
 )
-from .host.hookspecs import hookimpl
 from .host.metrics import Metric, Outcome
-from .host.registry import Registry
+from .host.registry import Registry, hookimpl
 from .programs import BlockingSession, ask, open_session
 from .protocols import (
     AssistedEvaluator,

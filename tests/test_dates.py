@@ -1,6 +1,5 @@
 """Dates of passages: where they come from, and how they order the sides of a conflict."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from robust_qa import Answer, Citation, Position
 from robust_qa.cli.output import print_answer
 from robust_qa.documents import read
 from robust_qa.kit import iso_date
-from robust_qa.kit.dates import newest_first
+from robust_qa.kit.editions import newest_first
 from rqa_bm25 import Bm25
 
 ROW = '{"text": "It costs 4.20.", "date": "2024-05-31"}'
@@ -55,15 +54,6 @@ def test_a_document_has_the_date_that_it_states(tmp_path: Path, name: str, conte
     (tmp_path / name).write_text(content)
     [document] = read(tmp_path / name, lambda where, why: None)
     assert document.date == date
-
-
-def test_the_date_of_a_file_counts_only_on_request(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("It costs 4.20.")
-    os.utime(tmp_path / "a.txt", (1_700_000_000, 1_700_000_000))
-    for file_dates, date in ((False, ""), (True, "2023-11-14")):
-        bm25 = Bm25(Bm25.Options(index=tmp_path / "index", file_dates=file_dates))
-        bm25.index([tmp_path / "a.txt"])
-        assert [passage.date for passage in bm25.retrieve("costs", 1)] == [date]
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def _commands(registry: Registry) -> None:
     serve("mcp", "rqa_mcp.command:mcp", summary="Give agents tools over the Model Context Protocol.")
     ask("search", "rqa_search.command:search", summary="Find passages, without a reader.")
     serve("serve", "rqa_serve.command:serve", summary="Answer questions over HTTP, as OpenAI's chat completions.")
-    registry.tools("rqa_check.tool:tools")
+    registry.tools("rqa_check.checking:tools")
     registry.engine("provider", "rqa_provider:Provider", summary="answers in batches of the provider, at half price")
     registry.engine("ray", "rqa_ray:Ray", summary="answers on the machines of a Ray cluster")
 
@@ -165,11 +165,11 @@ def _lab(registry: Registry) -> None:
             "context_filtering:ContextFiltering",
             "picks the passages that help, and reads only those",
         ),
-        ("cove", "verifying:ChainOfVerification", "checks its answer by questions that it answers alone"),
+        ("cove", "stepwise:ChainOfVerification", "checks its answer by questions that it answers alone"),
         ("cot", "prompted:ChainOfThought", "reasons step by step from memory"),
         ("genread", "remembering:GenRead", "reads a passage of its own along with the retrieved ones"),
         ("instructrag", "prompted:InstructRag", "explains how the answer follows from the passages that help"),
-        ("ircot", "interleaving:InterleavedRetrieval", "retrieves with each sentence of its reasoning"),
+        ("ircot", "stepwise:InterleavedRetrieval", "retrieves with each sentence of its reasoning"),
         ("madra", "madra:Madra", "lets agents with and without the passages debate the answer"),
         ("robustrag", "robustrag:RobustRag", "reads each passage alone, and answers from what the readings share"),
         ("self_consistency", "sampled:SelfConsistency", "reasons over the passages several times, and votes"),

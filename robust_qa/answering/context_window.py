@@ -149,7 +149,12 @@ def fit(
             hint=_HINT,
         )
     ranked = sorted(everything, key=lambda n: everything[n].origin != "memory")  # memory first, then by relevance
-    ends = [(n, end) for n in ranked for end in _ends(everything[n].text)]
+    ends = [  # where a text may be cut: after a sentence, and within a very long one
+        (n, piece.end())
+        for n in ranked
+        for start, end in sentences(everything[n].text)
+        for piece in _PIECE.finditer(everything[n].text, start, end)
+    ]
 
     def keep(sentence_count: int) -> dict[int, Passage]:
         last = dict(ends[:sentence_count])  # the end of the last sentence to keep, by passage
@@ -168,8 +173,3 @@ def fit(
         dropped=tuple(numbers[n] for n in everything if n not in kept),
         shortened=tuple(numbers[n] for n in kept if len(kept[n].text) < len(everything[n].text.rstrip())),
     )
-
-
-def _ends(text: str) -> list[int]:
-    """The positions where `text` may be cut: the ends of sentences, and positions in very long sentences."""
-    return [piece.end() for start, end in sentences(text) for piece in _PIECE.finditer(text, start, end)]

@@ -185,7 +185,6 @@ def for_documents(
             hint=f"Set {environment.CACHE_DIR} to a writable folder, or index the documents with `rqa index PATH`.",
         ) from error
     deadline = time.monotonic() + _LOCK_TIMEOUT
-    existed = folder.exists()
     while True:
         try:
             report = index(components_for(folder), name, paths, progress)
@@ -194,11 +193,6 @@ def for_documents(
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.2)
-        except ConfigError:
-            if not existed:
-                raise
-            shutil.rmtree(folder, ignore_errors=True)  # its format is older than the plugin
-            existed = False
     _delete_unused(parent)
     return name, {"index": str(folder), **quick}, report
 

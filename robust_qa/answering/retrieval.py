@@ -136,7 +136,10 @@ class ExpressionPool:
             case Chunked(inner, words):
                 return [part for passage in await self._once(inner) for part in _chunked(passage, words)]
             case Shortened(inner, words):
-                return [_first(passage, words) for passage in await self._once(inner)]
+                return [
+                    dataclasses.replace(passage, text=first_words(passage.text, words, title=passage.title))
+                    for passage in await self._once(inner)
+                ]
             case Compressed(inner):
                 return await self._compressed(await self._once(inner), str(tree))
             case Applied(name, inner):
@@ -231,11 +234,6 @@ def _chunked(passage: Passage, words: int) -> list[Passage]:
         dataclasses.replace(passage, text=part, id=f"{passage.id}#{number}")
         for number, part in enumerate(parts, start=1)
     ]
-
-
-def _first(passage: Passage, words: int) -> Passage:
-    """The passage, cut so that its title and text have at most `words` words."""
-    return dataclasses.replace(passage, text=first_words(passage.text, words, title=passage.title))
 
 
 def _distinct(lists: Iterable[list[Passage]]) -> list[Passage]:

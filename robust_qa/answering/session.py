@@ -26,7 +26,7 @@ from ..errors import ConfigError, InputError, MissingError, RqaError
 from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
 from ..host.loading import Host
 from ..kit import fenced, final_reply, load_prompts, one_line
-from ..kit.dates import newest_first
+from ..kit.editions import newest_first
 from ..kit.quotes import QUOTES, cite_quote
 from ..kit.text import content_terms, with_title
 from ..kit.warnings import PLAIN_TEXT, collected_warnings

@@ -114,7 +114,6 @@ class Toolbox:
 
     @property
     def generative(self) -> bool:
-        """Whether the reader writes text."""
         return self.can("generate")
 
     @property
@@ -137,17 +136,14 @@ class Toolbox:
 
     @property
     def structured(self) -> bool:
-        """Whether the reader constrains its replies to a JSON schema."""
         return self.reader is not None and bool(getattr(self.reader.component, "structured", False))
 
     @property
     def retriever(self) -> str | None:
-        """The expression that `retrieve` follows, None if there is nothing to retrieve from."""
         nothing = self.expression is None and self.question.passages is None
         return None if nothing else str(self._configured())
 
     def retrieval(self) -> dict[str, str]:
-        """The expression that `retrieve` follows, with its numbers, and a digest of each retriever in it."""
         if self.retriever is None:
             return {}
         tree = expanded(self._configured(), self.components.expressions)
@@ -157,25 +153,20 @@ class Toolbox:
 
     @property
     def threshold(self) -> float:
-        """The confidence from which the reader is sure of an answer, 0 if it gives none."""
         return float(getattr(self._reader().component, "threshold", 0.0))
 
     def thresholds(self, evaluator: str | None = None) -> tuple[float, float] | None:
-        """`upper` and `lower` of the evaluator, None if it has none."""
         judge = self._evaluator(evaluator).component
         upper, lower = getattr(judge, "upper", None), getattr(judge, "lower", None)
         return None if upper is None or lower is None else (float(upper), float(lower))
 
     def asks_model(self, evaluator: str | None = None) -> bool:
-        """Whether the evaluator asks a language model about each text."""
         return "generate" in getattr(self._evaluator(evaluator).component, "needs", ())
 
     def titles(self, evaluator: str | None = None) -> bool:
-        """Whether the evaluator reads the titles of passages."""
         return bool(getattr(self._evaluator(evaluator).component, "titles", True))
 
     def trust(self, passage: Passage) -> float:
-        """The weight of the passage's source."""
         return self.components.trust(passage)
 
     # -- retrieving
@@ -183,7 +174,6 @@ class Toolbox:
     async def retrieve(
         self, query: str | None = None, *, k: int | None = None, expression: str | None = None
     ) -> list[Passage]:
-        """Passages for `query`, the most relevant first."""
         if expression is None and self.expression is None and self.question.passages is not None:
             passages = self.given(GIVEN, k or self.given_k, query)
         else:
@@ -201,7 +191,6 @@ class Toolbox:
         return passages
 
     def pool(self, expressions: Sequence[str], query: str | None = None) -> ExpressionPool:
-        """Several retriever expressions over `query`."""
         return self._pool([parse_expression(each) for each in expressions], query)
 
     def _pool(self, trees: Sequence[Tree], query: str | None) -> ExpressionPool:
@@ -251,7 +240,6 @@ class Toolbox:
         abstain: bool = True,
         final: bool = False,
     ) -> Reading:
-        """The answer to `question` in `passages`."""
         reader = self._reader()
         if hasattr(reader.component, "read"):
             call: Call[Reading] = Call("read", (question, list(passages)), Reading, question)
@@ -281,7 +269,6 @@ class Toolbox:
     def numbered(
         self, passages: Sequence[Passage], *, order: Order = "descending", seed: int | None = None
     ) -> list[Passage]:
-        """`passages` in the order of their numbers in a prompt."""
         return [passages[position] for position in shown_order(passages, self._layout(order, seed))]
 
     def _layout(self, order: Order, seed: int | None, *, source_aware: bool = False) -> Layout:
@@ -289,7 +276,6 @@ class Toolbox:
         return Layout(order, f"{own_seed} {self.question.text!a}", source_aware, self.trust)
 
     async def quote(self, passages: Sequence[Passage]) -> list[Quote]:
-        """The parts of `passages` that most likely answer the question, best first: by the reader, or by words."""
         reader = self.reader
         if not passages or reader is None or not hasattr(reader.component, "quote"):
             return closest_quotes(self.question.text, passages)
@@ -299,7 +285,6 @@ class Toolbox:
     async def generate(
         self, prompt: Prompt | Sequence[Message] | str, *, reader: str | None = None, **how: Any
     ) -> Completion:
-        """One reply of the language model to `prompt`."""
         if reader:
             return await self.replaced(reader=self.components.pipeline("reader", reader)).generate(prompt, **how)
         shown = {name: how[name] for name in ("passages", "order", "seed") if name in how}
@@ -375,7 +360,6 @@ class Toolbox:
         stop: Sequence[str] = (),
         what: str = "text",
     ) -> Continuation:
-        """The language model's continuation of `prompt`, without a chat template."""
         reader = self._reader()
         model = reader.component
         if not hasattr(model, "continue_text"):
@@ -398,27 +382,23 @@ class Toolbox:
     # -- asking the evaluator
 
     async def score(self, question: str, texts: Sequence[str], *, evaluator: str | None = None) -> list[float]:
-        """Relevance of each text to `question` in [-1, 1]."""
         judge = self._evaluator(evaluator)
         if not texts:
             return []
         # An evaluator with `needs` asks other components through this question's toolbox, which is charged for it.
-        helpers = (self._within(judge.name),) if hasattr(judge.component, "needs") else ()
+        helpers = (self.replaced(within=self.within | {judge.name}),) if hasattr(judge.component, "needs") else ()
         call: Call[list[float]] = Call("score", (question, list(texts), *helpers), list[float], f"{len(texts)} texts")
         return await judge.call(call, self.trace)
 
     async def judge(self, claim: str, texts: Sequence[str]) -> list[Judgment]:
-        """Whether each text supports `claim`, contradicts it or leaves it open."""
         found: list[Judgment] = await self._from_encoder("judge", texts, claim)
         return found
 
     async def token_vectors(self, texts: Sequence[str]) -> list[NDArray[Any]]:
-        """For each text the contextual vectors of its tokens."""
         vectors: list[NDArray[Any]] = await self._from_encoder("token_vectors", texts)
         return vectors
 
     async def tokens(self, texts: Sequence[str]) -> list[list[str]]:
-        """The tokens that `token_vectors` gives vectors for."""
         tokens: list[list[str]] = await self._from_encoder("tokens", texts)
         return tokens
 
@@ -438,7 +418,6 @@ class Toolbox:
     # -- handing on
 
     async def answer_with(self, strategy: str, passages: Sequence[Passage]) -> Answer:
-        """The answer of another strategy from these passages alone."""
         name, _ = split_reader(strategy)
         if name in self.within:
             raise ConfigError(f"Strategy {name!r} would answer with the passages that it is handing on itself.")
@@ -446,7 +425,6 @@ class Toolbox:
         return await answer_of(strategy, self.components.strategy(strategy), toolbox, self.received)
 
     async def check(self, answer: Answer) -> Answer:
-        """`answer` with its sentences checked against the passages that were retrieved."""
         evaluator = None
         with suppress(RqaError):  # its model is missing
             evaluator = self.evaluator
@@ -456,7 +434,6 @@ class Toolbox:
         return await checked(answer, self.question.text, self.received, self.replies, judging)
 
     def note(self, what: str, /, **data: Any) -> None:
-        """Record a decision in the trace."""
         try:
             data = msgspec.to_builtins(data)
         except (TypeError, RecursionError) as error:
@@ -476,10 +453,6 @@ class Toolbox:
             received=self.received,
             replies=self.replies,
         )
-
-    def _within(self, evaluator: str) -> Toolbox:
-        """A toolbox for that evaluator, which must not score with itself."""
-        return self.replaced(within=self.within | {evaluator})
 
     def _reader(self) -> Pipeline:
         if self.reader is None:

@@ -44,7 +44,6 @@ _OTHER_NAMES = ("user_input", "query", "prompt", "input", "problem")  # of the q
 _READ = frozenset({"question", "id", "answers", "passages"})  # in a header, upper or lower case
 PASSAGES = ("passages", "retrieved_contexts")  # the second in files of ragas
 _DELIMITERS = "\t,;|"
-_SEPARATOR = re.compile(rb'"?sep=([\t,;|])"?', re.IGNORECASE)  # the first line that Excel reads and writes
 _LONGEST_HEADER = 100_000  # bytes
 _LONGEST_CELL = 1 << 24  # characters
 _LONGEST_ROW = 1 << 24  # bytes
@@ -110,10 +109,10 @@ def _layout(header: bytes) -> Layout:
     return msgspec.json.decode(header, type=Layout)
 
 
-def recognised(line: bytes, name: str = "The input", column: str = "", delimiter: str = "") -> Layout | None:
+def recognised(line: bytes, name: str = "The input", column: str = "") -> Layout | None:
     """The layout of the input `name` that begins with this line. None: one question a line.
 
-    `column`: the column with the question, if the user chose it. `delimiter`: that of a table, if the file states it.
+    `column`: the column with the question, if the user chose it.
     Raises InputError if the layout or the column is ambiguous, or if the input must be converted first.
     """
     check_rows(line, name)
@@ -122,8 +121,8 @@ def recognised(line: bytes, name: str = "The input", column: str = "", delimiter
         return Layout(column)
     header = line.removeprefix(BOM).rstrip(b"\r\n")
     text = "" if len(header) > _LONGEST_HEADER else header.decode(errors="replace")
-    headers = {mark: _column_names(text, mark) for mark in delimiter or _DELIMITERS}
-    is_table = bool(delimiter or column or suffix in _TABLES)
+    headers = {mark: _column_names(text, mark) for mark in _DELIMITERS}
+    is_table = bool(column or suffix in _TABLES)
     for mark, names in headers.items():
         if found := question_column(names, column):
             if not is_table and "?" in text:
@@ -160,12 +159,6 @@ def check_rows(line: bytes, name: str = "The input") -> None:
         )
     if _ARRAY.match(line):
         raise InputError(f"{name} is a JSON array, but a row must be an object.", hint=EACH)
-
-
-def _separator_in(line: bytes) -> str:
-    """The delimiter in a line such as `sep=;`, "" for other lines."""
-    match = _SEPARATOR.fullmatch(line.removeprefix(BOM).strip(b"\r\n "))
-    return match[1].decode() if match else ""
 
 
 def question_column(names: Collection[str], chosen: str = "") -> str:
@@ -271,7 +264,6 @@ class Assembler:
         self._name = source_name(name)
         self._column = column
         self._begun = False  # a line that is not blank was read
-        self._separator = ""  # of a table
         self._read = 0  # lines
         self._parts: list[bytes] = []  # of an incomplete row
         self._length = 0  # of those parts
@@ -305,11 +297,8 @@ class Assembler:
         return (self.layout is not None and bool(self.layout.delimiter)) if self._begun else None
 
     def _is_header(self, line: bytes) -> bool:
-        if not self._separator and (mark := _separator_in(line)):
-            self._separator = mark
-            return True
         self._begun = True
-        self.layout = recognised(line, self._name, self._column, self._separator)
+        self.layout = recognised(line, self._name, self._column)
         if not self.is_table or self.layout is None:
             return False
         self._mark = self.layout.delimiter.encode()
@@ -415,7 +404,7 @@ def open_input(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _converted(path: Path) -> tuple[str, Iterable[Mapping[str, Any]]]:
-    """What a workbook or a JSON array is, and its rows. "" for other files. Raises InputError for other JSON."""
+    """What a workbook or a JSON array of objects is, and its rows. "" for other files. Raises InputError."""
     suffix = path.suffix.lower()
     if suffix == ".xlsx":
         return "workbook", workbook_rows(path)
@@ -427,27 +416,12 @@ def _converted(path: Path) -> tuple[str, Iterable[Mapping[str, Any]]]:
             file.seek(0)
             content = _decoded(file.read())
     found = content if isinstance(content, list) and content else []
-    if what := _other_set(found[0] if found else content):
-        raise InputError(f"{path} is {what}, which `rqa eval` reads.")
     if not found or not isinstance(found[0], dict):
         return "", ()
     for number, entry in enumerate(found, start=1):
         if not isinstance(entry, dict):
             raise InputError(f"Entry {number} of {path} is not an object.")
     return "JSON array", found
-
-
-def _other_set(content: Any) -> str:
-    """The name of the set that a JSON file or its first entry belongs to, "" for rows."""
-    if not isinstance(content, dict):
-        return ""
-    if isinstance(content.get("data"), list) and "question" not in content:
-        return "a set as SQuAD has it"
-    if isinstance(content.get("vars"), dict) or (isinstance(content.get("tests"), list) and "question" not in content):
-        return "a file of tests of promptfoo"
-    context = content.get("context")
-    pairs = isinstance(context, list) and context and all(isinstance(e, list) and len(e) == 2 for e in context)
-    return "a set as HotpotQA has it" if pairs else ""
 
 
 def _decoded(text: bytes) -> Any:

@@ -25,8 +25,6 @@ from .rows import Row, parse_row
 from .state import NEW_RUN, State
 
 _LINES_KEPT = "The lines written so far are complete. Free some disk space and continue with --resume."
-_START_AGAIN = "Start again with --force."
-_MOST_ROWS = 10_000_000  # row numbers that any output may have: 40 MB of hashes
 
 
 class Stream:
@@ -260,10 +258,7 @@ class OutFile:
 
     def _load_rows(self) -> None:
         """Read which rows the file has."""
-        most = max(_MOST_ROWS, os.fstat(self._descriptor).st_size)  # a row has more than one byte
         for _, line in self._lines():
-            if line.row > most:
-                raise _changed(f"{self.path} names row {line.row} and has too few lines for that.")
             if line.row >= len(self._hashes):
                 self._hashes.extend([0] * (line.row + 1 - len(self._hashes)))
             self._hashes[line.row] = _hash(line.question, line.id, line.passages)
@@ -284,9 +279,7 @@ class OutFile:
                     return
                 try:
                     yield end, _decode_line(line)
-                except RecursionError as error:
-                    raise _changed(f"Line {number} of {self.path} is nested too deeply.") from error
-                except msgspec.DecodeError as error:
+                except (msgspec.DecodeError, RecursionError) as error:
                     raise InputError(
                         f"Line {number} of {self.path} was not written by a batch.", hint=NEW_RUN
                     ) from error
@@ -318,10 +311,6 @@ def _check_unchanged(out: Path, rows: Path) -> None:
 def rows_file(out: Path) -> Path:
     """The file of JSON lines with the rows of the output `out`: itself, or one beside it for another format."""
     return out if format_of(out) == "jsonl" else out.with_name(f"{out.name}.jsonl")
-
-
-def _changed(how: str) -> InputError:
-    return InputError(f"{how} This output was changed.", hint=_START_AGAIN)
 
 
 def _state_file(path: Path) -> Path:

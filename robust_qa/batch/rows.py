@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from ..calls.trace import outline
 from ..errors import InputError, RqaError
-from ..kit.dates import iso_date
+from ..kit.editions import iso_date
 from ..types import Answer, Passage, Question
 from .input import BOM, EACH, PASSAGES, bare, portable, question_column, split_row, table_fields
 from .lines import LONGEST

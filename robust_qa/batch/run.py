@@ -144,13 +144,10 @@ class Batch:
         self.stopped = False
         self.trouble: RqaError | None = None
         self.resumable = is_file(self.out)
-        self._how: dict[str, Any] = {
-            "strategy": self.strategy,
-            "as_given": self.as_given,
-            "passages": self.passages,
-            "details": self.details,
-            "trace": self.trace,
-        }
+        self._how: tuple[dict[str, Any], dict[str, Any]] = (
+            {"strategy": self.strategy, "as_given": self.as_given},
+            {"passages": self.passages, "details": self.details, "trace": self.trace},
+        )
         self._engine: Engine = Local()
         self._chosen: tuple[str, Toolbox] | None = None  # the strategy for the first row
         self._delimiter = ","  # of CSV output: that of the input
@@ -290,7 +287,7 @@ class Batch:
         self._chosen = self._choose(has_passages=has_passages)
 
     def _choose(self, *, has_passages: bool) -> tuple[str, Toolbox]:
-        return self.session.choose(has_passages=has_passages, strategy=self.strategy, as_given=self.as_given)
+        return self.session.choose(has_passages=has_passages, **self._how[0])
 
     @contextmanager
     def _host_output(self) -> Iterator[Output]:
@@ -319,7 +316,7 @@ class Batch:
 
     @cached_property
     def _worker(self) -> SessionWorker:
-        return SessionWorker(self.session, jobs=self.jobs, **self._how)
+        return SessionWorker(self.session, self.jobs, *self._how)
 
     def take(self, result: Result) -> None:
         """Count the result of a row, and write its line in its turn. Stop if every further row would fail."""
@@ -341,7 +338,7 @@ class Batch:
     @cached_property
     def recipe(self) -> SessionRecipe:
         """A recipe for workers in other processes."""
-        return SessionRecipe.of(self.session, jobs=self.jobs, how=self._how)
+        return SessionRecipe.of(self.session, self.jobs, *self._how)
 
     @property
     def state(self) -> bytes:

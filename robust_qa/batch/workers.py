@@ -27,24 +27,12 @@ if TYPE_CHECKING:
 
 
 class SessionWorker:
-    """Answers rows with `session`, `jobs` at once. `passages`, `details` and `trace` say what output lines contain."""
+    """Answers rows with `session`, `jobs` at once. `how` and `written`: arguments of `answer` and `Row.answered`."""
 
-    def __init__(
-        self,
-        session: Session,
-        *,
-        jobs: int,
-        strategy: str | None = None,
-        as_given: bool = False,
-        passages: bool = True,
-        details: bool = False,
-        trace: bool = False,
-    ) -> None:
+    def __init__(self, session: Session, jobs: int, how: Mapping[str, Any], written: Mapping[str, Any]) -> None:
         self._session = session
-        self._how: dict[str, Any] = {"strategy": strategy, "as_given": as_given}
-        self._passages = passages
-        self._details = details
-        self._trace = trace
+        self._how = how
+        self._written = written
         self._slots = asyncio.Semaphore(jobs)
         self._postponed: Result | None = None
 
@@ -65,8 +53,7 @@ class SessionWorker:
             # A task of its own, so that the caller survives a strategy that cancels it.
             answer = await asyncio.ensure_future(self._session.answer(row.question(), **self._how))
             spent = answer.usage
-            written = row.answered(answer, details=self._details, trace=self._trace, passages=self._passages)
-            return Result(number, written, answer.text is None, spent)
+            return Result(number, row.answered(answer, **self._written), answer.text is None, spent)
         except RqaError as error:
             failure = error
         except BaseException as error:  # one row must not end the run
@@ -77,7 +64,7 @@ class SessionWorker:
         postponed = isinstance(failure, UnavailableError) and failure.limited and failure.general
         return Result(
             number,
-            None if postponed else row.failed(failure, passages=self._passages),
+            None if postponed else row.failed(failure, passages=self._written["passages"]),
             usage=failure.usage,
             error=failure.message or failure.kind,
             hint=failure.hint,
@@ -105,10 +92,10 @@ class SessionRecipe:
     limits: Mapping[tuple[Kind, str], Limits]  # those with `rpm` or `concurrency`
     of_session: Mapping[str, Any]  # other arguments of Session
     jobs: int
-    how: Mapping[str, Any]  # arguments of SessionWorker
+    how: Sequence[Mapping[str, Any]]  # how to answer, and what is written of an answer
 
     @classmethod
-    def of(cls, session: Session, *, jobs: int, how: Mapping[str, Any]) -> SessionRecipe:
+    def of(cls, session: Session, jobs: int, *how: Mapping[str, Any]) -> SessionRecipe:
         """The recipe for sessions like `session`."""
         components = session.components
         used: list[Key] = []
@@ -145,7 +132,7 @@ class SessionRecipe:
         secrets.use(self.keys)
         config = Config([self._share_of_limits(number, count), *self.config.layers])
         async with Session(config, self.host, **self.of_session) as session:
-            yield SessionWorker(session, jobs=_share(self.jobs, number, count), **self.how)
+            yield SessionWorker(session, _share(self.jobs, number, count), *self.how)
 
     def _share_of_limits(self, number: int, count: int) -> Layer:
         tree: dict[str, Any] = {}

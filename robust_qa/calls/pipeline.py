@@ -131,7 +131,7 @@ class Pipeline:
         """
         started = trace.now()
         try:
-            key = self._key(call)
+            key = self._hashed(call.power, call.arguments) if call.repeatable else None
             outcome = self._cached(key, call)
             if outcome is None:
                 place = key or object()
@@ -353,9 +353,6 @@ class Pipeline:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    def _key(self, call: Call[Any]) -> str | None:
-        return self._hashed(call.power, call.arguments) if call.repeatable else None
 
     def _text_key(self, text: str) -> str | None:
         """Return the cache key of the vector of one text."""

@@ -289,7 +289,7 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that restrict the search. The parameter `filters` has those given, as options of retrievers."""
 
-    from ..kit.dates import iso_date
+    from ..kit.editions import iso_date
 
     @wraps(command)
     def with_filters(*args: Any, within: str | None, **params: Any) -> Any:

@@ -190,7 +190,7 @@ def print_answer(
 
 def _age(side: Position, answer: Answer) -> str:
     """Return "newer, 2024: " if all sides have dates that differ, else ""."""
-    from ..kit.dates import date_of
+    from ..kit.editions import date_of
 
     dates = [*map(date_of, answer.conflicts)]
     if not all(dates) or len(set(dates)) == 1:

@@ -20,7 +20,7 @@ from ..errors import ConfigError
 from . import environment
 from .files import atomic_write, locked
 from .keys import is_loopback, origin
-from .values import Layer, Table, Value, absolute, shown
+from .values import Layer, Table, absolute, shown
 
 _FILE_NAME = "trusted.json"
 _URL = re.compile(r"\s*(https?:|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
@@ -60,7 +60,7 @@ def redirections(table: Table, converted: Mapping[str, Any]) -> Iterator[ConfigE
     carried = [(key, layer.origin) for key, layer in own.items() if layer is not None]
     for key, value in converted.items():
         if carried and table.values[key].confined and any(map(_is_url, leaves(value))):
-            layer = _confined_layer(table.values[key])
+            layer = next(layer for layer in table.values[key].layers if layer.confined)
             yield ConfigError(
                 f"{layer.origin}: an untrusted file cannot set `{table.name}.{key}`, because {carried[0][1]} sets "
                 f"`{carried[0][0]}` in [{table.name}].",
@@ -74,10 +74,6 @@ def _host(url: str) -> str:
         return "" if not url.isprintable() or set(url) & set(' \\@"<>') else urlsplit(url).hostname or ""
     except ValueError:
         return ""
-
-
-def _confined_layer(value: Value) -> Layer:
-    return next(layer for layer in value.layers if layer.confined)
 
 
 def _is_inside(path: Path, folder: Path) -> bool:

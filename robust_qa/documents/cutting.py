@@ -136,9 +136,9 @@ class Cut:
 
     def _pieces(self, group: Sequence[_Section]) -> Iterator[_Piece]:
         several = len(group) > 1
-        shown = _common(group)
+        shown = _shared([section.path for section in group])
         for section in group:
-            heads = _new(shown, section.path) if several else ()
+            heads = section.path[len(_shared([shown, section.path])) :] if several else ()
             shown = section.path
             previous: Block | None = None
             together = 0  # words since the last place where a passage may begin
@@ -305,15 +305,6 @@ def _are_neighbours(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Return whether the section `second` is below `first`, or has the same parent."""
     same = len(_shared([first, second]))
     return same == len(first) or (same == len(first) - 1 == len(second) - 1)
-
-
-def _new(shown: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the titles in `path` below the ones that it shares with `shown`."""
-    return path[len(_shared([shown, path])) :]
-
-
-def _common(group: Sequence[_Section]) -> tuple[str, ...]:
-    return _shared([section.path for section in group])
 
 
 def _shared(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

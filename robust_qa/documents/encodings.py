@@ -46,21 +46,11 @@ def charset(body: bytes, named: str = "", *, page: bool = False) -> str:
             return name
     declared = _DECLARATION.search(body[:_HEAD]) if page and not named else None
     encoding = webencodings.lookup(declared[1].decode("ascii", "replace") if declared else named)
-    if encoding is None and not declared:
-        return _python_encoding(named)
     if encoding is None or encoding.name in ("replacement", "x-user-defined"):
         return ""
     if declared and encoding.name.startswith("utf-16"):
         return "utf-8"  # a UTF-16 page would not be readable up to its declaration
     return "gb18030" if encoding.name == "gbk" else str(encoding.codec_info.name)  # gb18030 extends gbk
-
-
-def _python_encoding(name: str) -> str:
-    """Return the name of a code page that Python knows and the web does not, such as cp437, "" if there is none."""
-    with suppress(LookupError, ValueError):
-        found = codecs.lookup(name).name
-        return found if re.match("cp|mac|koi8|iso8859", found) else ""
-    return ""
 
 
 def is_text(head: bytes) -> bool:

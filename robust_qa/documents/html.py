@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import zip_longest
 
-from ..kit.dates import iso_date
+from ..kit.editions import iso_date
 from ..kit.text import superscript
 from .blocks import Block, Blocks, as_title
 from .tables import joined

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..kit.dates import iso_date
+from ..kit.editions import iso_date
 from . import html
 from .blocks import Block, Blocks, as_title
 from .tables import spanning

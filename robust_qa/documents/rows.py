@@ -13,7 +13,7 @@ from datetime import date, datetime, time
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from ..kit.dates import iso_date
+from ..kit.editions import iso_date
 from .blocks import Blocks, as_title, unlined
 from .document import Document, File, Report
 from .plain import read_plain

@@ -6,7 +6,6 @@ import hashlib
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
 
@@ -95,13 +94,12 @@ class FileReader:
 
     Skips files larger than `megabytes`, and those that take more processor time than `seconds` and two more for each
     megabyte when decompressed.
-    With `dates`, a document without a date has that of its file. `encoding` is that of text files, "" to detect it.
+    `encoding` is that of text files, "" to detect it.
     Raises ConfigError if there is no such encoding.
     """
 
     cut: Cut
     megabytes: int = 200
-    dates: bool = False
     seconds: float = SECONDS
     encoding: str = ""
 
@@ -115,7 +113,7 @@ class FileReader:
     @property
     def options(self) -> str:
         """All that decides how a file is read. With other options, it is looked at again."""
-        own = self.cut.words, self.cut.overlap, self.encoding, self.dates, self.megabytes, self.seconds
+        own = self.cut.words, self.cut.overlap, self.encoding, self.megabytes, self.seconds
         return " ".join(map(str, (*own, __version__, which("tesseract") is not None, *foreign_formats())))
 
     def stamp(self, path: Path) -> str:
@@ -128,7 +126,7 @@ class FileReader:
             return ""
         suffix = path.suffix.lower().removeprefix(".")
         formats = [each for each in foreign_formats() if not each.suffixes or each.has_suffix(suffix)]
-        options = f"{self.cut.words} {self.cut.overlap} {self.encoding} {self._date(path)} {formats}".encode()
+        options = f"{self.cut.words} {self.cut.overlap} {self.encoding} {date_in(path.stem)} {formats}".encode()
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.sha256(options)).hexdigest()
 
@@ -159,7 +157,7 @@ class FileReader:
         if self._too_large(path):
             limit = f"{self.megabytes:,} MB, the limit of the option `file_megabytes`"
             raise Unreadable(f"it has {path.stat().st_size / 1e6:,.1f} MB, more than {limit}")
-        date = self._date(path)
+        date = date_in(path.stem)
         rows = _BadRows(shown(path))
         for found in read(path, rows, self.megabytes * 1_000_000, self.encoding):
             document = _with_edition(found, path)
@@ -179,12 +177,6 @@ class FileReader:
 
     def _too_large(self, path: Path) -> bool:
         return path.stat().st_size > self.megabytes * 1_000_000
-
-    def _date(self, path: Path) -> str:
-        """Return the date in the name of the file, else that of its last change, "" without `dates`."""
-        if named := date_in(path.stem):
-            return named
-        return datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat() if self.dates else ""
 
 
 def _with_edition(document: Document, path: Path) -> Document:

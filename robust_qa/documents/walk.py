@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .detection import NOT_TEXT, has_known_suffix, is_readable
+from .detection import NOT_TEXT, is_readable
 
 MARKER = "rqa-index.json"  # marks the folder of an index, which is not read
 Skipped = list[tuple[str, str]]  # (path, reason)
@@ -62,12 +62,11 @@ def find(given: Iterable[Path], known: Mapping[str, State] | None = None, withou
     """Return the files to read.
 
     In folders these are the files of a supported format and all other text files, except hidden files and indexes of
-    rqa, and of `without`. A link counts as what it leads to, which is read under its own name. Does not open files
+    rqa, and of `without`. A link counts as what it leads to, which is read under that name. Does not open files
     whose state is the one in `known`.
     """
     found = Found()
     known = known or {}
-    links: list[Path] = []
     for path in given:
         try:
             status = path.stat()
@@ -77,11 +76,9 @@ def find(given: Iterable[Path], known: Mapping[str, State] | None = None, withou
                 continue
             status = None
         if status and stat.S_ISDIR(status.st_mode):
-            files = _walk(os.path.realpath(path), found, without, links)
+            files = _walk(os.path.realpath(path), found, without)
         elif status and stat.S_ISREG(status.st_mode):
-            named = identity(path)
-            links += [named] if named != real(path) else []
-            files = iter([(str(named), state_of(status))])
+            files = iter([(os.path.realpath(path), state_of(status))])
         else:
             found.skipped.append((shown(path), "it is neither a file nor a folder"))
             continue
@@ -91,9 +88,6 @@ def find(given: Iterable[Path], known: Mapping[str, State] | None = None, withou
                 found.unchanged[name] = None
             else:
                 _add(Path(file), name, state, found)
-    for target in map(real, links):  # a file with a better name is read once
-        found.files.pop(target, None)
-        found.unchanged.pop(shown(target), None)
     return found
 
 
@@ -127,27 +121,18 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))  # Path.resolve raises on a link to itself
 
 
-def identity(path: Path) -> Path:
-    """Return one path for a file, whichever links lead to it.
-
-    A link keeps its own name if only that name has a supported suffix, as with links into a blob store.
-    """
-    target = real(path)
-    return real(path.parent) / path.name if has_known_suffix(path) and not has_known_suffix(target) else target
-
-
 def places(paths: Iterable[Path]) -> set[Path]:
     """Return the paths under which the files at `paths` are indexed."""
-    return {Path(shown(place)) for path in paths for place in (real(path), identity(path))}
+    return {Path(shown(real(path))) for path in paths}
 
 
-def _walk(top: str, found: Found, without: Collection[str], links: list[Path]) -> Iterator[tuple[str, State]]:
-    """Yield the files in the folder `top`, a resolved path, with their states. Add those that are links to `links`.
+def _walk(top: str, found: Found, without: Collection[str]) -> Iterator[tuple[str, State]]:
+    """Yield the files in the folder `top`, a resolved path, with their states.
 
-    A link leads to a file that is found anyway, so it is left out unless its name is the better one.
+    A link leads to a file that is found anyway, so it is left out.
     Works with strings, because a scan of many files is to be fast.
     """
-    pending = [top]  # not os.walk, which recurses and cannot enter a folder that is nested 1,000 deep
+    pending = [top]
     while pending:
         folder = pending.pop()
         try:
@@ -171,13 +156,9 @@ def _walk(top: str, found: Found, without: Collection[str], links: list[Path]) -
                 continue
             is_folder, is_file = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
             if is_link and (is_folder or is_file):
-                link, target = Path(path), real(Path(path))
                 # An untrusted folder may contain links to private files, which must not go to a model.
-                if private := _private(target, Path(top)):
+                if private := _private(real(Path(path)), Path(top)):
                     found.skipped.append((shown(path), f"it links to {private}; to read it, name it"))
-                elif is_file and identity(link) != target:
-                    links.append(link)
-                    yield path, state_of(status)
             elif is_folder:
                 folders.append(path)
             elif is_file:

@@ -24,8 +24,7 @@ from ..config.installation import OWN_DISTRIBUTION
 from ..errors import ConfigError, Exit, PluginError, did_you_mean, interrupted
 from ..file_formats import FORMATS
 from ..types import KINDS, Kind
-from .hookspecs import Hooks
-from .registry import NAME, Plugin, Registered, RegisteredFormat, Registration, Registry, one_line
+from .registry import NAME, Hooks, Plugin, Registered, RegisteredFormat, Registration, Registry, one_line
 
 if TYPE_CHECKING:
     from .metrics import Metric

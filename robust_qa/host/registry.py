@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+import pluggy
+
 from ..config.installation import OWN_DISTRIBUTION
 from ..errors import PluginError, interrupted
 from ..expressions import BUILT_IN
@@ -320,3 +322,19 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, PluginError):
         return error.message
     return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
+
+
+hookspec = pluggy.HookspecMarker("rqa")
+hookimpl = pluggy.HookimplMarker("rqa")
+
+
+class Hooks:
+    """The hook that a plugin implements. See also rqa-plugin(7)."""
+
+    @hookspec
+    def rqa_register(self, registry: Registry) -> None:
+        """Register components, commands, metrics and tools, for example `registry.retriever(name, "module:Class")`.
+
+        This hook runs at every start, so give classes by name or import heavy libraries inside them. The host calls
+        a factory with an instance of its `Options` dataclass, or without arguments if it has none.
+        """

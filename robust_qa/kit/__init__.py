@@ -12,12 +12,10 @@ from ..config.keys import is_loopback
 from ..expressions import parse_expression
 from ..prompt import Prompt
 from ..sanitize import printable, single_line, visible, whole_characters
-from .batches import even_batches
 from .checking import check_claim, is_foreign_to, missing_from
 from .citations import cite, cite_reading, contains_words
 from .claims import Claim, may_agree, same_name, says_same, sentence_around, sentence_at, source_of
-from .dates import iso_date
-from .editions import Edition, edition_of, versions_in
+from .editions import Edition, edition_of, iso_date, versions_in
 from .forms import ANSWER, NOTE, NUMBER, TEXT, Filled, Form, Prompter, ask_each, list_of, numbers_of, object_of
 from .fusion import fused
 from .http import read_body, retry_after
@@ -49,6 +47,7 @@ from .text import (
     answer_key,
     contains_answer,
     content_terms,
+    even_batches,
     gold_facts,
     is_row,
     is_yes_no,

@@ -1,15 +1,45 @@
-"""Editions of a document: what its title, its name and its first lines say of its date, version and standing."""
+"""Dates and editions of documents: what a title, a name and the first lines say of date, version and standing."""
 
 from __future__ import annotations
 
+import datetime
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from .dates import iso_date
+from ..types import Position
 from .quantity import quantities
 from .text import content_terms
+
+_ISO = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?![\d-]))?)?(?![\d-])")
+
+
+def iso_date(text: str) -> str:
+    """Return the date at the beginning of `text` as YYYY, YYYY-MM or YYYY-MM-DD, "" if there is none."""
+    match = _ISO.match(text.strip().strip("\"'"))
+    if match is None:
+        return ""
+    year, month, day = (int(part or 1) for part in match.groups())
+    try:
+        datetime.date(year, month, day)
+    except ValueError:
+        return ""
+    return match[0]
+
+
+def date_of(position: Position) -> str:
+    """Return the newest date of the citations of a side, "" if none has a date."""
+    return max((citation.date for citation in position.citations), default="")
+
+
+def newest_first(positions: Sequence[Position]) -> tuple[Position, ...]:
+    """Return the sides of a conflict with the chosen one first and the others by date, if all of these have dates."""
+    others = [each for each in positions if not each.chosen]
+    if all(map(date_of, others)):
+        others.sort(key=date_of, reverse=True)
+    return (*(each for each in positions if each.chosen), *others)
+
 
 _HEAD = 600  # characters in which a document says what it is
 _VERSION = re.compile(

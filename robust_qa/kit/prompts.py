@@ -13,7 +13,7 @@ from ..errors import ConfigError, RqaError, did_you_mean
 from ..prompt import Prompt
 from ..sanitize import UNSEEN, printable
 from ..types import Order, Passage
-from .dates import iso_date
+from .editions import iso_date
 from .replies import TAGS, UNKNOWN
 
 T = TypeVar("T")

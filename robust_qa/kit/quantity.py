@@ -107,7 +107,7 @@ def quantities(text: str) -> list[Quantity]:
         add("year", match["only"], match)
     for match in _COUNT.finditer(text):
         if unit := content_terms(match["noun"]):
-            add(f"count {unit[0]}", _plain(match["count"]), match)
+            add(f"count {unit[0]}", _rounded(_number(match["count"])), match)
     return sorted(found, key=lambda each: each.start)
 
 
@@ -154,10 +154,6 @@ def _minutes(clock: re.Match[str]) -> str:
 
 def _scaled(number: str, scale: str | None, size: float = 1.0) -> str:
     return f"{_number(number) * _SCALES.get(scale or '', 1.0) * size:.12g}"
-
-
-def _plain(number: str) -> str:
-    return _rounded(_number(number))
 
 
 def _number(text: str) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ..calls.contract import unit_vectors
-from .suite import ODD_TEXTS, PASSAGES, Skipped, Subject, Suite, expect
+from .suite import ODD_TEXTS, PASSAGES, Subject, Suite, expect
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,12 +49,9 @@ async def _any_text(subject: Subject) -> None:
 
 @SUITE.behaviour("it handles two concurrent calls")
 async def _at_once(subject: Subject) -> None:
-    if getattr(subject.component, "concurrency", None) == 1:
-        raise Skipped("its `concurrency` is 1")
-    halves = TEXTS[:2], TEXTS[2:]
-    single = [await _embedded(subject, texts) for texts in halves]
-    together = await asyncio.gather(*(_embedded(subject, texts) for texts in halves))
-    expect(all(map(_close, single, together)), "the vectors of concurrent calls differ from those of single calls")
+    pairs = await subject.alone_and_together(lambda texts: _embedded(subject, texts), (TEXTS[:2], TEXTS[2:]))
+    same = all(_close(*pair) for pair in pairs)
+    expect(same, "the vectors of concurrent calls differ from those of single calls")
 
 
 async def _embedded(subject: Subject, texts: list[str]) -> NDArray[np.float32]:

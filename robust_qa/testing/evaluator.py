@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-
-from .suite import ODD_TEXTS, PASSAGES, QUESTION, Skipped, Subject, Suite, expect, fits
+from .suite import ODD_TEXTS, PASSAGES, QUESTION, Subject, Suite, expect, fits
 
 SUITE = Suite()
 TEXTS = [passage.text for passage in PASSAGES]
@@ -42,12 +40,10 @@ async def _any_text(subject: Subject) -> None:
 
 @SUITE.behaviour("it handles two concurrent questions")
 async def _at_once(subject: Subject) -> None:
-    if getattr(subject.component, "concurrency", None) == 1:
-        raise Skipped("its `concurrency` is 1")
     questions = (QUESTION, "Where do moles live?")
-    single = [await subject.call("score", question, list(TEXTS)) for question in questions]
-    together = await asyncio.gather(*(subject.call("score", question, list(TEXTS)) for question in questions))
-    for one, other in zip(single, together, strict=True):
+    for one, other in await subject.alone_and_together(
+        lambda each: subject.call("score", each, list(TEXTS)), questions
+    ):
         expect(_close(one, other), f"the scores are {one} alone, and {other} in a concurrent call")
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..types import Passage
-from .suite import ODD_TEXTS, Failed, Skipped, Subject, Suite, expect, fits
+from .suite import ODD_TEXTS, Skipped, Subject, Suite, expect, fits
 
 SUITE = Suite()
 FILTERS = {"within": "no/such/folder", "types": "nosuchtype", "since": "9999-12-31", "title": "nosuchtitle"}
@@ -71,13 +70,9 @@ async def _any_text(subject: Subject) -> None:
 
 @SUITE.behaviour("it handles two concurrent queries")
 async def _at_once(subject: Subject) -> None:
-    if getattr(subject.component, "concurrency", None) == 1:
-        raise Skipped("its `concurrency` is 1")
     queries = (subject.query, f"{subject.query} And then?")
-    sequential = [await subject.call("retrieve", query, 5) for query in queries]
-    together = await asyncio.gather(*(subject.call("retrieve", query, 5) for query in queries))
-    if sequential != together:
-        raise Failed("concurrent queries returned other passages than sequential ones")
+    for one, other in await subject.alone_and_together(lambda query: subject.call("retrieve", query, 5), queries):
+        expect(one == other, "concurrent queries returned other passages than sequential ones")
 
 
 @SUITE.behaviour("its filters, if it has any, leave out passages")

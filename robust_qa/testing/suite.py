@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias
 
@@ -160,6 +160,15 @@ class Subject:
                     raise
                 failures.append(f"{case} raised {described(error)}")
         expect(not failures, "; ".join(failures))
+
+    async def alone_and_together(
+        self, act: Callable[[Any], Awaitable[Any]], cases: Sequence[Any]
+    ) -> list[tuple[Any, Any]]:
+        """What `act` returns for each case alone, and amid the others. Skips the check if only one call may run."""
+        if getattr(self.component, "concurrency", None) == 1:
+            raise Skipped("its `concurrency` is 1")
+        alone = [await act(case) for case in cases]
+        return list(zip(alone, await asyncio.gather(*map(act, cases)), strict=True))
 
     def attribute(self, name: str, valid: Callable[[Any], bool], expected: str) -> Any:
         """The optional attribute, None if it is missing. Fails the check if it is not `valid`."""

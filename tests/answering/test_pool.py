@@ -53,40 +53,58 @@ async def found(expression: str, **components: Any) -> list[str]:
 # -- the operators
 
 
-async def test_a_number_takes_the_first_passages() -> None:
-    assert await found("web@2") == ["web 1", "web 2"]
-    assert await found("(web@2 & wiki@2)@3") == ["web 1", "web 2", "wiki 1"]
+def page(*paragraphs: str) -> dict[str, Any]:
+    return {
+        "web": StaticRetriever([Passage("\n\n".join(paragraphs), id="page.html", title="A page", source="page.html")])
+    }
 
 
-async def test_a_union_joins_passages_in_order() -> None:
-    assert await found("wiki@1 & web@2") == ["wiki 1", "web 1", "web 2"]
+class Shouting:
+    """Corrects passages by shouting what it retrieves."""
+
+    needs = frozenset({"retrieve"})
+
+    async def correct(self, question: str, toolbox: Toolbox) -> list[Passage]:
+        return [Passage(passage.text.upper()) for passage in await toolbox.retrieve(question)]
+
+
+BUILT = "Who built Skerry lighthouse?"
+TALE = page("The sea is wide there.", "The keeper has a cat.", BUILT)
+FOUR = page("One two three four.")
+SHOUT = {"web": WEB, "wiki": WIKI, "shout": Shouting()}
+
+
+@pytest.mark.parametrize(
+    ("expression", "names", "expected"),
+    [
+        ("web@2", SHOUT, ["web 1", "web 2"]),
+        ("(web@2 & wiki@2)@3", SHOUT, ["web 1", "web 2", "wiki 1"]),
+        ("wiki@1 & web@2", SHOUT, ["wiki 1", "web 1", "web 2"]),
+        ("web@rr", {"web": StaticRetriever(["x", "Skerry built", BUILT])}, [BUILT, "Skerry built", "x"]),
+        ("web@rr@1", {"web": StaticRetriever(["x"] * 39 + [BUILT])}, [BUILT]),  # among more candidates
+        ("web@39@rr@1", {"web": StaticRetriever(["x"] * 39 + [BUILT])}, ["x"]),
+        ("web@chunk4@rr@1", TALE, [BUILT]),
+        ("web@cut5", FOUR, ["One two three"]),  # with the title
+        ("web@cut9", FOUR, ["One two three four."]),
+        ("web@cut1", FOUR, ["One"]),
+        ("web@cut5", page("灯台は石で造られた。"), ["灯台は"]),  # characters in scripts without spaces
+        ("given", SHOUT, [*"abcde"]),
+        ("given@2", SHOUT, [*"ab"]),
+        ("given-last", SHOUT, [*"de"]),
+        ("given-odd@2", SHOUT, [*"ac"]),
+        ("given-first & given-even", SHOUT, [*"abcd"]),
+        ("shout(web@2) & wiki@1", SHOUT, ["WEB 1", "WEB 2", "wiki 1"]),
+        ("shout(shout(web@1))@1", SHOUT, ["WEB 1"]),
+    ],
+)
+async def test_an_expression_finds_these_passages(expression: str, names: dict[str, Any], expected: list[str]) -> None:
+    assert await found(expression, names=names, own="abcde", evaluator=OverlapEvaluator()) == expected
 
 
 async def test_a_union_keeps_the_first_of_equal_passages() -> None:
     names = {"a": StaticRetriever(["x", "y y"]), "b": StaticRetriever(["y  y\u200b", Passage("z", id="3")])}
     passages = await tools(names=names).retrieve(expression="a & b")
     assert [(passage.text, passage.id) for passage in passages] == [("x", "1"), ("y y", "2"), ("z", "3")]
-
-
-async def test_rr_sorts_by_the_evaluator() -> None:
-    names = {"web": StaticRetriever(["nothing", "Skerry built", "who built Skerry lighthouse"])}
-    assert await found("web@rr", names=names, evaluator=OverlapEvaluator()) == [
-        "who built Skerry lighthouse",
-        "Skerry built",
-        "nothing",
-    ]
-
-
-async def test_rr_with_a_number_chooses_among_more_candidates() -> None:
-    names = {"web": StaticRetriever(["x"] * 39 + ["who built Skerry lighthouse"])}
-    assert await found("web@rr@1", names=names, evaluator=OverlapEvaluator()) == ["who built Skerry lighthouse"]
-    assert await found("web@39@rr@1", names=names, evaluator=OverlapEvaluator()) == ["x"]
-
-
-def page(*paragraphs: str) -> dict[str, Any]:
-    return {
-        "web": StaticRetriever([Passage("\n\n".join(paragraphs), id="page.html", title="A page", source="page.html")])
-    }
 
 
 async def test_chunk_cuts_each_passage_between_sentences() -> None:
@@ -99,21 +117,6 @@ async def test_chunk_cuts_each_passage_between_sentences() -> None:
     ]
     assert [passage.id for passage in passages] == ["page.html#1", "page.html#2", "page.html#3"]
     assert {(passage.title, passage.source) for passage in passages} == {("A page", "page.html")}
-
-
-async def test_rr_chooses_among_the_chunks_of_all_passages() -> None:
-    names = page("The sea is wide there.", "The keeper has a cat.", "Who built Skerry lighthouse?")
-    assert await found("web@chunk4@rr@1", names=names, evaluator=OverlapEvaluator()) == ["Who built Skerry lighthouse?"]
-
-
-async def test_cut_keeps_the_first_words_with_the_title() -> None:
-    assert await found("web@cut5", names=page("One two three four.")) == ["One two three"]
-    assert await found("web@cut9", names=page("One two three four.")) == ["One two three four."]
-    assert await found("web@cut1", names=page("One two three four.")) == ["One"]
-
-
-async def test_cut_counts_characters_in_scripts_without_spaces() -> None:
-    assert await found("web@cut5", names=page("灯台は石で造られた。")) == ["灯台は"]
 
 
 async def test_pk_is_a_passage_that_the_reader_writes_from_memory() -> None:
@@ -189,44 +192,12 @@ async def test_a_compressed_passage_is_cited_by_its_original() -> None:
 # -- the question's own passages
 
 
-@pytest.mark.parametrize(
-    "expression, expected",
-    [
-        ("given", "abcde"),
-        ("given@2", "ab"),
-        ("given-last", "de"),
-        ("given-odd@2", "ac"),
-        ("given-first & given-even", "abcd"),
-    ],
-)
-async def test_own_passages_can_be_cut_into_retrievers(expression: str, expected: str) -> None:
-    assert "".join(await found(expression, own="abcde")) == expected
-
-
 async def test_given_without_passages_is_a_missing_error() -> None:
     with pytest.raises(MissingError, match="`given-odd` means the passages that come with a question"):
         await found("given-odd")
 
 
-# -- k, and other queries
-
-
 # -- strategies that correct passages
-
-
-class Shouting:
-    """Corrects passages by shouting what it retrieves."""
-
-    needs = frozenset({"retrieve"})
-
-    async def correct(self, question: str, toolbox: Toolbox) -> list[Passage]:
-        return [Passage(passage.text.upper()) for passage in await toolbox.retrieve(question)]
-
-
-async def test_a_correcting_strategy_gets_the_passages_of_its_argument() -> None:
-    names = {"web": WEB, "wiki": WIKI, "shout": Shouting()}
-    assert await found("shout(web@2) & wiki@1", names=names) == ["WEB 1", "WEB 2", "wiki 1"]
-    assert await found("shout(shout(web@1))@1", names=names) == ["WEB 1"]
 
 
 async def test_a_correcting_strategy_cannot_correct_itself() -> None:

@@ -17,8 +17,6 @@ from robust_qa import (
     PluginError,
     Question,
     RqaError,
-    Step,
-    Usage,
 )
 from robust_qa.answering.session import Session
 from robust_qa.config.layers import Config
@@ -124,12 +122,6 @@ async def test_a_strategy_without_a_model_says_how_to_get_one_or_which_to_choose
     assert "--reader: bird." in caught_too.value.hint
 
 
-async def test_an_unknown_option_names_file_table_and_a_suggestion(host: Host) -> None:
-    with pytest.raises(ConfigError, match=r"test\.toml: \[reader\.parrot\] has no option `repy`") as caught:
-        await ask(host, {"reader": {"parrot": {"repy": "x"}}})
-    assert "'reply'" in caught.value.hint
-
-
 async def test_an_error_in_one_of_several_configured_components_is_raised(host: Host) -> None:
     with pytest.raises(ConfigError, match=r"\[reader\.first\] sets `speed`"):
         await ask(host, {**SHELF, "reader": {"first": {"speed": 2}, "parrot": {}}})
@@ -159,13 +151,6 @@ async def test_the_most_telling_of_concurrent_errors_is_raised(host: Host) -> No
         await ask(host, tree)
     with pytest.raises(PluginError, match="Strategy 'fails' failed with KeyError"):
         await ask(host, tree, "bug")
-
-
-async def test_usage_counts_cached_calls(host: Host) -> None:
-    tree = {"reader": {"parrot": {}}}
-    first, second = await ask(host, tree), await ask(host, tree)
-    assert (first.usage.calls, first.usage.prompt_tokens, first.usage.cached) == (1, 7, 0)
-    assert (second.usage.calls, second.usage.prompt_tokens, second.usage.cached) == (1, 7, 1)
 
 
 @pytest.mark.parametrize(
@@ -414,16 +399,6 @@ async def test_cost_applies_the_readers_prices(host: Host, prices: dict[str, flo
     async with Session(Config([Layer("test.toml", tree)]), host) as session:
         answer = await session.answer(Question("Q?"))
         assert session.cost(answer.trace) == (cost and pytest.approx(cost))
-
-
-async def test_calls_in_a_providers_batch_cost_half(host: Host) -> None:
-    tree = {"reader": {"parrot": {"prompt_price": 2.0, "completion_price": 4.0}}}
-    steps = [
-        Step("generate", "prompt", "reader.parrot", usage=Usage(1, 100, 10)),
-        Step("generate", "prompt", "reader.parrot", usage=Usage(1, 100, 10, batched=1)),
-    ]
-    async with Session(Config([Layer("test.toml", tree)]), host) as session:
-        assert session.cost(steps) == pytest.approx(1.5 * (100 * 2e-6 + 10 * 4e-6))
 
 
 async def test_cost_applies_the_prices_of_each_reader(host: Host) -> None:

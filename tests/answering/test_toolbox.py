@@ -3,13 +3,12 @@
 import asyncio
 import re
 import threading
-import traceback
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from robust_qa import Completion, ConfigError, Judgment, Passage, PluginError
+from robust_qa import Completion, ConfigError, Judgment, Passage
 from robust_qa.kit import Prompt
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, toolbox
 from robust_qa.types import ORDERS, Order
@@ -150,40 +149,3 @@ async def test_a_reader_that_counts_tokens_tells_its_window_in_a_thread_as_it_ma
     await toolbox("Who?", reader=Engine()).generate(Prompt("{question}"))
     assert len(asked) >= 2
     assert threading.main_thread() not in asked
-
-
-class Failing:
-    """A model and a retriever that fail in their threads."""
-
-    def generate(self, messages: Any, decoding: Any) -> Completion:
-        raise ZeroDivisionError
-
-    def retrieve(self, query: str, k: int) -> list[Passage]:
-        raise ZeroDivisionError
-
-
-class FailingReader:
-    def read(self, question: str, passages: Any) -> Any:
-        raise ZeroDivisionError
-
-
-@pytest.mark.parametrize(
-    ("reader", "ask"),
-    [
-        (Failing(), lambda tools: tools.generate("Who?")),
-        (Failing(), lambda tools: tools.read("Who?", [])),
-        (FailingReader(), lambda tools: tools.read("Who?", [])),
-        (Failing(), lambda tools: tools.retrieve()),
-    ],
-)
-async def test_at_most_five_frames_lie_between_a_strategy_and_a_component(reader: Any, ask: Any) -> None:
-    with pytest.raises(PluginError) as raised:
-        await ask(toolbox("Who?", reader=reader, retriever=Failing()))
-    errors = raised.value, raised.value.__cause__
-    frames = {
-        (frame.filename, frame.name)
-        for error in errors
-        for frame in traceback.extract_tb(error and error.__traceback__)
-        if "/robust_qa/" in frame.filename and frame.name != "attributed"  # raises the error again
-    }
-    assert len(frames) == 5, frames

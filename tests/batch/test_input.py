@@ -9,7 +9,6 @@ import lzma
 import tracemalloc
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import openpyxl
@@ -194,7 +193,7 @@ def test_an_open_quote_does_not_take_the_whole_table_into_memory() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said", "answers"),
     [
-        ("a.csv", "sep=;\r\nquestion;n\r\nWho?;1\r\nWhy?;2\r\n", "column `question`, 2 rows", ["Who?", "Why?"]),
+        ("a.csv", "question;n\r\nWho?;1\r\nWhy?;2\r\n", "column `question`, 2 rows", ["Who?", "Why?"]),
         ("a.csv", "question,n\rWho?,1\rWhy?,2\r", "column `question`, 2 rows", ["Who?", "Why?"]),
         ("a.txt", "Who?\n\nWhy?\n", "one question a line, 2 rows", ["Who?", "Why?"]),
         ("a.jsonl", '{"query": "Who?"}\nquestion": "Why?"}\n', "JSON lines, column `query`, 2 rows", ["Who?", None]),
@@ -232,23 +231,6 @@ def test_an_array_of_json_has_rows(batch: Batch) -> None:
     assert "Entry 2 of a.json is not an object." in batch('[{"question": "Who?"}, 3]', name="a.json").err
     ended = batch('{"question": "Who?"}\n{"question": "When?"}\n', "--force", name="a.json")
     assert ended.answers == ["Who?", "When?"] and "a.json: JSON lines, 2 rows" in ended.err
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "what"),
-    [
-        ("a.json", {"version": "1.1", "data": [{"paragraphs": []}]}, "a set as SQuAD has it"),
-        ("a.json", [{"_id": "5", "question": "Who?", "context": [["T", ["Ada."]]]}], "a set as HotpotQA has it"),
-        ("a.json", [{"vars": {"question": "Who?"}}], "a file of tests of promptfoo"),
-        ("a.json", {"tests": [{"vars": {"question": "Who?"}}]}, "a file of tests of promptfoo"),
-        ("a.jsonl", {"vars": {"question": "Who?"}}, "a file of tests of promptfoo"),
-    ],
-)
-def test_a_set_for_measuring_is_left_to_rqa_eval(batch: Batch, name: str, content: Any, what: str) -> None:
-    for text in {json.dumps(content), json.dumps(content, indent=1 if name == "a.json" else None)}:
-        ended = batch(text, name=name)
-        assert (ended.code, f"{name} is {what}, which `rqa eval` reads." in ended.err) == (2, True)
-    assert not Path("out.jsonl").exists()
 
 
 def test_the_files_of_ragas_are_answered_from_their_contexts(batch: Batch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robust_qa import PluginError, RefusedError, UnavailableError
+from robust_qa import RefusedError, UnavailableError
 from robust_qa.calls.cache import Cache
 from robust_qa.calls.limits import Limits
 from robust_qa.calls.pipeline import Pipeline
@@ -93,25 +93,3 @@ async def test_a_general_refusal_of_a_batch_is_not_repeated_for_each_request() -
     found = await asyncio.gather(*(channel.embed([t], Trace()) for t in "abc"), return_exceptions=True)
     assert [str(error) for error in found] == ["wrong key"] * 3
     assert len(letters.calls) == 1
-
-
-@pytest.mark.parametrize(
-    ("result", "problem"),
-    [
-        ([[1.0, 2.0]], "1 vectors for 2 texts"),
-        (None, "no list of vectors for 2 texts|not a list of vectors"),
-        ([[1.0], [1.0, 2.0]], "not a list of vectors of equal width"),
-        ([["a"], ["b"]], "not a list of vectors of equal width"),
-        ([1.0, 2.0], r"an array of shape \(2,\)"),
-        ([[], []], r"an array of shape \(2, 0\)"),
-        ([[1.0, float("nan")], [1.0, 1.0]], "not finite"),
-        ([[1e300, 1.0], [1.0, 1.0]], "not finite"),
-    ],
-)
-async def test_invalid_vectors_are_a_plugin_error(result: Any, problem: str) -> None:
-    class Wrong:
-        async def embed(self, texts: list[str]) -> Any:
-            return result
-
-    with pytest.raises(PluginError, match=rf"embedder\.letters returned .*({problem})"):
-        await embed(Wrong(), "a", "b")

@@ -272,22 +272,14 @@ async def test_requests_a_minute_are_spaced_evenly(build: Build) -> None:
 
 
 async def test_a_plain_method_runs_in_a_thread(build: Build) -> None:
-    class Blocking:
-        def generate(self, messages: Any, decoding: Any) -> Completion:
-            self.thread = threading.current_thread()
-            return REPLY
-
-    blocking = Blocking()
+    threads: list[threading.Thread] = []
+    blocking = SimpleNamespace(generate=lambda *_: threads.append(threading.current_thread()) or REPLY)
     assert await build(blocking).call(generate(), Trace()) == REPLY
-    assert blocking.thread is not threading.main_thread()
+    assert threads[0] is not threading.main_thread()
 
 
 async def test_an_ended_pipeline_leaves_no_thread(build: Build) -> None:
-    class Plain:
-        def generate(self, messages: Any, decoding: Any) -> Completion:
-            return REPLY
-
-    before, channel = set(threading.enumerate()), build(Plain())
+    before, channel = set(threading.enumerate()), build(SimpleNamespace(generate=lambda *_: REPLY))
     await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(8)))
     assert {thread.name[:4] for thread in set(threading.enumerate()) - before} == {"rqa_"}
     await channel.end()
@@ -317,9 +309,6 @@ async def test_scores_of_waiting_questions_go_to_the_engine_as_one_batch(build: 
 
 async def test_a_request_that_breaks_a_batch_fails_alone(build: Build) -> None:
     class Judge:
-        def score(self, question: str, texts: list[str]) -> list[float]:
-            raise AssertionError("score_many is there")
-
         def score_many(self, requests: list[tuple[str, list[str]]]) -> list[list[float]]:
             if any(question == "q1" for question, _ in requests):
                 raise ValueError("engine")
@@ -355,14 +344,8 @@ async def test_a_thread_past_its_timeout_keeps_its_slot(build: Build) -> None:
 
 
 async def test_waiting_for_a_slot_does_not_count_towards_the_timeout(build: Build) -> None:
-    class Blocking:
-        concurrency = 1
-
-        def generate(self, messages: Any, decoding: Any) -> Completion:
-            time.sleep(0.05)
-            return REPLY
-
-    channel = build(Blocking(), timeout=0.2, retries=0)
+    blocking = SimpleNamespace(concurrency=1, generate=lambda *_: time.sleep(0.05) or REPLY)
+    channel = build(blocking, timeout=0.2, retries=0)
     replies = await asyncio.gather(*(channel.call(generate(str(n)), Trace()) for n in range(8)))
     assert replies == [REPLY] * 8
 
@@ -375,23 +358,16 @@ async def nothing_left_running() -> AsyncIterator[None]:
 
 
 async def test_a_result_of_the_wrong_type_names_the_component(build: Build) -> None:
-    class Mute:
-        async def generate(self, messages: Any, decoding: Any) -> Any:
-            return None
-
     with pytest.raises(PluginError, match=r"reader\.r returned None, not a Completion") as told:
-        await build(Mute()).call(generate(), Trace())
+        await build(SimpleNamespace(generate=lambda *_: None)).call(generate(), Trace())
     assert "rqa plugins check r" in told.value.hint
 
 
 @pytest.mark.parametrize(("given", "told"), [(None, "NoneType, not a list,"), ([], "0 results")])
 async def test_too_few_results_of_a_batch_are_an_error_of_the_component(build: Build, given: Any, told: str) -> None:
-    class Judge:
-        def score_many(self, requests: Any) -> Any:
-            return given
-
+    judge = SimpleNamespace(score_many=lambda requests: given)
     with pytest.raises(PluginError, match=rf"`score_many` of reader\.r returned {told} for 1 requests"):
-        await build(Judge()).call(Call("score", ("q", ["x"]), list[float], "texts"), Trace())
+        await build(judge).call(Call("score", ("q", ["x"]), list[float], "texts"), Trace())
 
 
 async def test_a_component_that_exits_fails_its_call(build: Build) -> None:
@@ -414,16 +390,11 @@ class Careless(Model):
         return await super().generate(messages, decoding)
 
 
-class CarelessInThread:
-    def generate(self, messages: Any, decoding: Any) -> Completion:
-        warn("from a worker thread")
-        return REPLY
-
-
 async def test_the_trace_has_the_warnings_of_components(build: Build) -> None:
     trace = Trace()
     await build(Careless()).call(generate(), trace)
-    await build(CarelessInThread()).call(generate(), trace)
+    in_thread = SimpleNamespace(generate=lambda *_: warn("from a worker thread") or REPLY)
+    await build(in_thread).call(generate(), trace)
     await build(Model()).call(generate(), trace)
     assert [sorted(step.data.get("remarks", ())) for step in trace.steps] == [
         ["a page is missing", "another is, too"],

@@ -84,9 +84,3 @@ async def test_an_outage_of_the_relay_is_not_retried() -> None:
     with pytest.raises(UnavailableError, match="No batches"):
         await generate(piped(relay, model))
     assert model.calls == 0 and relay.waiting == 1
-
-
-def test_a_call_in_a_batch_costs_half() -> None:
-    limits = Limits(prompt_price=2.0, completion_price=8.0)
-    assert limits.cost(Usage(1, 1000, 100, batched=1)) == pytest.approx(0.0014)
-    assert limits.cost(Usage(1, 1000, 100)) == pytest.approx(0.0028)

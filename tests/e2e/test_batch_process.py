@@ -6,7 +6,6 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Sequence
@@ -15,8 +14,8 @@ from typing import Any
 
 import pytest
 
-PLUGIN = Path(__file__).parents[1] / "standins" / "scripted.py"
-RQA = [sys.executable, "-c", "from robust_qa.main import main; main()", "--plugin", str(PLUGIN)]
+from ..standins.process import SCRIPTED, lines_of, until
+
 BATCH = ["batch", "-s", "scripted", "--no-cache"]
 
 
@@ -27,7 +26,7 @@ def start(tmp_path: Path) -> Any:
     def start(*arguments: str, before: Sequence[str] = (), **options: Any) -> subprocess.Popen[bytes]:
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | options
         process = subprocess.Popen(
-            [*RQA, *before, *BATCH, *arguments], env=os.environ | {"RQA_PLUGINS": "none"}, cwd=tmp_path, **pipes
+            [*SCRIPTED, *before, *BATCH, *arguments], env=os.environ | {"RQA_PLUGINS": "none"}, cwd=tmp_path, **pipes
         )
         processes.append(process)
         return process
@@ -57,7 +56,10 @@ def test_what_a_plugin_writes_to_file_descriptor_1_goes_to_stderr(start: Any, tm
     assert [row["answer"] for row in rows(out)] == ["a", "noise", "c"]
     assert noise <= set(err.splitlines())
     asked = subprocess.run(
-        [*RQA, "ask", "--json", "-s", "scripted", "--no-cache", "noise"], cwd=tmp_path, capture_output=True, check=True
+        [*SCRIPTED, "ask", "--json", "-s", "scripted", "--no-cache", "noise"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
     )
     assert json.loads(asked.stdout)["answer"] == "noise"
     assert noise <= set(asked.stderr.splitlines())
@@ -141,7 +143,7 @@ def test_an_interruption_writes_what_is_done_and_says_how_to_go_on(
 ) -> None:
     (tmp_path / "in.txt").write_text("a\nsleep 0.6\nc\n" + "sleep 0.6\n" * 100)
     process = start("in.txt", "-o", "out.jsonl", "-j", "2")
-    _await_lines(tmp_path / "out.jsonl", 1)
+    until(lambda: lines_of(tmp_path / "out.jsonl") >= 1)
     process.send_signal(number)
     _, err = process.communicate()
     assert process.returncode == 130
@@ -160,7 +162,7 @@ def test_the_second_signal_ends_a_run_that_a_plugin_blocks_and_keeps_finished_ro
     (tmp_path / "in.txt").write_text(f"a\nwait\nb\nc\nstall {way}\nd\n")
     arguments = ["in.txt", "-o", "out.jsonl", "-j", "2", "-O", "strategy.scripted.log=log"]
     process = start(*arguments)
-    _await_lines(tmp_path / "log", 5)
+    until(lambda: lines_of(tmp_path / "log") >= 5)
     process.send_signal(number)
     time.sleep(0.3)
     process.send_signal(number)
@@ -182,7 +184,7 @@ def test_one_interruption_ends_the_wait_for_a_reader_of_the_output(start: Any, t
     process = start("-o", "fifo")
     process.stdin.write(b"a\n")
     process.stdin.flush()
-    _await_taken(process.stdin)
+    until(lambda: not any(fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4))))  # it has read what is in the pipe
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=20) == 130
@@ -211,20 +213,3 @@ def test_progress_on_a_terminal_shows_rows_and_rate(start: Any, tmp_path: Path) 
     assert b"1 rows" in shown
     assert b"rows/s" in shown
     assert b" left" in shown
-
-
-def _await_lines(path: Path, count: int) -> None:
-    for _ in range(200):
-        if path.exists() and path.read_bytes().count(b"\n") >= count:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{path} has no {count} lines")
-
-
-def _await_taken(pipe: Any) -> None:
-    """Until whoever reads the pipe has read what is in it."""
-    for _ in range(400):
-        if not any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))):
-            return
-        time.sleep(0.05)
-    raise AssertionError("the pipe is not read")

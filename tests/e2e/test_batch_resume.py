@@ -2,12 +2,9 @@
 
 import csv
 import json
-import os
 import random
-import resource
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,85 +12,36 @@ from typing import Any
 
 import pytest
 
-PLUGIN = Path(__file__).parents[1] / "standins" / "scripted.py"
-RQA = [sys.executable, "-c", "from robust_qa.main import main; main()", "--plugin", str(PLUGIN)]
+from ..standins.process import SCRIPTED, BatchRun, lines_of, until
 
-
+BATCH = [*SCRIPTED, "batch", "-s", "scripted", "--no-cache", "-O", "strategy.scripted.log=asked"]
 NESTED = '{"a": ' * 100_000 + "1" + "}" * 100_000
 
 
-class Run:
-    """One batch over `in.txt` to `out.jsonl`, which logs every question it asks."""
+class Run(BatchRun):
+    """A batch that logs every question it asks."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.out = folder / "out.jsonl"
-        self.name = "out.jsonl"
+    name = "out.jsonl"
 
-    def write(self, *questions: str) -> None:
-        (self.folder / "in.txt").write_text("".join(f"{question}\n" for question in questions))
-
-    def start(self, *arguments: str, source: str = "in.txt", **options: Any) -> subprocess.Popen[bytes]:
-        command = [*RQA, "batch", source, "-o", self.name, "-s", "scripted", "--no-cache", "-O"]
-        return subprocess.Popen(
-            [*command, "strategy.scripted.log=asked", *arguments],
-            env=os.environ | {"RQA_PLUGINS": "none"},
-            cwd=self.folder,
-            stderr=subprocess.PIPE,
-            **options,
-        )
-
-    def finish(self, *arguments: str, **options: Any) -> tuple[int, str]:
-        content = options.pop("content", None)
-        process = self.start(*arguments, stdin=subprocess.PIPE if content else None, **options)
-        err = process.communicate(content)[1]
-        return process.returncode, err.decode()
-
-    @property
-    def rows(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.read_bytes().splitlines()]
+    def start(self, *arguments: str, source: str = "in.txt", **pipes: Any) -> subprocess.Popen[bytes]:  # type: ignore[override]
+        return super().start(source, "-o", self.name, *arguments, env={"RQA_PLUGINS": "none"}, **pipes)
 
     @property
     def asked(self) -> Counter[str]:
         return Counter((self.folder / "asked").read_text().splitlines())
 
     def await_asked(self, process: subprocess.Popen[bytes], question: str) -> None:
-        log = self.folder / "asked"
-        while not log.exists() or question not in log.read_text().splitlines():
-            assert process.poll() is None
-            time.sleep(0.01)
+        until(lambda: (self.folder / "asked").exists() and question in self.asked, process)
 
     def kill_after(self, process: subprocess.Popen[bytes], lines: int) -> None:
-        while not self.out.exists() or self.out.read_bytes().count(b"\n") < lines:
-            assert process.poll() is None
-            time.sleep(0.01)
+        until(lambda: lines_of(self.out) >= lines, process)
         process.kill()
         process.communicate()
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    return Run(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("file", "content"),
-    [
-        ("out.jsonl", '{"row": 3000000000, "question": "q1"}\n'),
-        ("out.jsonl", f'{{"row": 1, "question": {NESTED}}}\n'),
-    ],
-)
-def test_an_output_that_was_changed_is_refused_in_little_memory(run: Run, file: str, content: str) -> None:
-    run.write("q1", "q2")
-    assert run.finish()[0] == 0
-    (run.folder / file).write_text(content)
-    before = run.out.read_bytes()
-    code, err = run.finish("--resume", preexec_fn=limit_memory)
-    assert (code, "This output was changed." in err, "Start again with --force." in err) == (2, True, True), err
-    assert "Traceback" not in err
-    assert run.out.read_bytes() == before
-    assert run.finish("--force")[0] == 0
-    assert len(run.rows) == 2
+    return Run(tmp_path, BATCH)
 
 
 @pytest.mark.parametrize("state", [b"", bytes(600), b'{"rqa": "0.', NESTED.encode(), None])
@@ -126,10 +74,6 @@ def test_rows_of_another_input_are_refused_although_the_state_is_lost(run: Run) 
     run.write("q1", "q2", "q3")
     assert run.finish("--resume")[0] == 0
     assert [row["question"] for row in run.rows] == ["q1", "q2", "q3"]
-
-
-def limit_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
 
 def test_kill_9_at_any_moment_loses_no_row_repeats_none_and_tears_none(run: Run) -> None:

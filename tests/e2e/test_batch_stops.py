@@ -1,11 +1,8 @@
 """`rqa batch` over an endpoint that refuses: what ends the run, what it leaves and cost, and how it is continued."""
 
-import json
-import os
 import re
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,43 +11,22 @@ from typing import Any
 import pytest
 
 from ..standins.openai import Fault, completion, error, rate_limited, serve
+from ..standins.process import RQA, BatchRun, endpoint
 
-RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
+BATCH = [*RQA, "batch", "in.txt", "-o", "out.jsonl", "-s", "norag", "--no-cache", "-j", "4"]
 UNAUTHORISED = error(401, "Incorrect API key provided.", code="invalid_api_key")
 
 
-class Run:
-    """A batch of `rows` questions to `out.jsonl`, asked of an endpoint."""
+class Run(BatchRun):
+    """A batch of questions to an endpoint."""
 
-    def __init__(self, folder: Path, rows: int = 60) -> None:
-        self.folder = folder
-        (folder / "in.txt").write_text("".join(f"question {n}\n" for n in range(rows)))
-
-    def start(self, url: str, *arguments: str, out: bool = True) -> subprocess.Popen[bytes]:
-        configured = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": url, "RETRIES": "1"}
-        environment = {f"RQA_READER__S__{key}": value for key, value in configured.items()} | {"RQA_READER": "s"}
-        target = ["-o", "out.jsonl"] if out else []
-        return subprocess.Popen(
-            [*RQA, "batch", "in.txt", *target, "-s", "norag", "--no-cache", "-j", "4", *arguments],
-            env=os.environ | environment,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-
-    def finish(self, url: str, *arguments: str, **options: Any) -> tuple[int, str]:
-        process = self.start(url, *arguments, **options)
-        err = process.communicate(timeout=60)[1]
-        return process.returncode, err.decode()
-
-    @property
-    def rows(self) -> list[Any]:
-        return [json.loads(line) for line in (self.folder / "out.jsonl").read_bytes().splitlines()]
+    def start(self, url: str, *arguments: str, **pipes: Any) -> subprocess.Popen[bytes]:  # type: ignore[override]
+        return super().start(*arguments, env=endpoint(url), **pipes)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    return Run(tmp_path)
+    return Run(tmp_path, BATCH, questions=60)
 
 
 def when(mended: list[bool], fault: Fault) -> Callable[[dict[str, Any], int], str | Fault]:
@@ -110,7 +86,7 @@ def test_a_long_retry_after_ends_the_run_and_keeps_its_rows_for_resume(run: Run)
 
 
 def test_replies_that_are_billed_and_of_no_use_are_in_the_totals(tmp_path: Path) -> None:
-    run = Run(tmp_path, rows=2)
+    run = Run(tmp_path, BATCH, questions=2)
     with serve(lambda request, n: completion(None)) as server:
         code, err = run.finish(server.url)
         assert server.count == 2

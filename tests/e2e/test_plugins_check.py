@@ -2,14 +2,14 @@
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
+from ..standins.process import RQA
+
 PLUGIN = """
 import asyncio, time
 from dataclasses import dataclass

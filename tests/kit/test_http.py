@@ -1,4 +1,4 @@
-"""Read bodies of bounded length, and Retry-After."""
+"""Bodies of bounded length, Retry-After, and the error that a plugin raises if a server refuses a call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from standins.openai import Fault
 from standins.web import serve
 
-from robust_qa import ReplyError, kit
+from robust_qa import ContextError, RefusedError, ReplyError, UnavailableError, kit
+from robust_qa.kit import Refusal, connection_error
 
 Body = Callable[..., Awaitable[bytes]]
 BOMB = gzip.compress(bytes(64 << 20))
@@ -90,3 +91,39 @@ async def test_a_body_that_is_too_long_or_coded_otherwise_is_a_reply_error_in_li
 )
 def test_the_first_valid_retry_after_counts(headers: dict[str, str], seconds: float | None) -> None:
     assert kit.retry_after(headers) == seconds
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "general", "hint"),
+    [
+        (200, b'{"error": {"message": "Unexpected endpoint"}}', UnavailableError, False, ""),
+        (302, b"", RefusedError, True, "the final address"),
+        (400, b'{"error": {"message": "Incorrect API key provided"}}', RefusedError, True, "the key"),
+        (400, b'{"error": {"message": "Unknown field."}}', RefusedError, False, ""),
+        (400, b'{"error": {"code": "context_length_exceeded"}}', ContextError, False, "the window"),
+        (400, b'{"message": "flagged by moderation"}', RefusedError, False, "content filter"),
+        (403, b"Forbidden", RefusedError, True, "the key"),
+        (404, b'{"error": "no such model"}', RefusedError, True, "the model"),
+        (408, b"", UnavailableError, False, ""),
+        (413, b"", ContextError, False, "the window"),
+        (429, b'{"error": {"type": "insufficient_quota"}}', RefusedError, True, "no credit"),
+        (429, b"", UnavailableError, False, ""),
+        (432, b"", RefusedError, True, "no credit"),
+        (503, b"busy", UnavailableError, False, ""),
+    ],
+)
+def test_a_refusal_says_whether_a_retry_helps_and_what_to_do(status, body, kind, general, hint):
+    hints = {300: "the final address", 401: "the key", 404: "the model"}
+    error = Refusal.of(status, body, {}).error("Failed.", hints=hints, window="the window")
+    assert (type(error), error.general, hint in error.hint) == (kind, general, True)
+
+
+def test_a_rate_limit_has_the_wait_that_the_server_asks_for():
+    error = Refusal(429, headers={"retry-after": "7"}).error("Failed.")
+    assert isinstance(error, UnavailableError) and error.limited and error.retry_after == 7
+    assert not Refusal(429).error("Failed.", final=True).retryable
+
+
+def test_a_server_on_this_machine_that_does_not_run_is_not_asked_again():
+    assert not connection_error("searxng", "refused", local=True).retryable
+    assert connection_error("searxng", "reset", local=True, reached=True).retryable

@@ -1,10 +1,14 @@
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robust_qa.kit import (
+    STOPWORDS,
     answer_key,
     contains_answer,
+    content_terms,
     gold_facts,
     is_yes_no,
     near_copies,
@@ -158,3 +162,20 @@ def test_near_copies_differ_in_few_words(other: str, expected: bool) -> None:
 )
 def test_questions_that_want_yes_or_no(question: str, wants: bool) -> None:
     assert is_yes_no(question) is wants
+
+
+def test_terms_are_in_the_order_of_the_text_without_stopwords() -> None:
+    assert content_terms("Who wrote the Dialogues of Plato?") == ["wrot", "dialog", "plato"]
+    assert content_terms(" ".join(STOPWORDS)) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("gate", "Gates"), ("director", "directed"), ("Savić", "Savic"), ("fail", "failed"), ("close", "closing")],
+)
+def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
+    assert content_terms(one) == content_terms(other)
+
+
+def test_characters_of_scripts_without_spaces_are_words() -> None:
+    assert content_terms("東京の首都") == ["東", "京", "の", "首", "都"]

@@ -103,10 +103,11 @@ STALLS = {"sleep": _sleep, "swallow": _swallow, "deadlock": _deadlock}
 
 
 class Blocking:
-    "A reader that cannot be stopped."
+    "A reader that cannot be stopped, if the question is to block."
 
     def read(self, question: str, passages: list[Any]) -> Reading:
-        time.sleep(60)
+        if question == "block":
+            time.sleep(60)
         return Reading(None)
 
 

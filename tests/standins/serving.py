@@ -6,13 +6,12 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
+from .process import RQA, endpoint
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,7 @@ class Serving:
 def environment(folder: Path, reader: str = "") -> dict[str, str]:
     """Variables of a process with its folders below `folder`. `reader` is the URL of a language model's endpoint."""
     folders = {f"RQA_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
-    model = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": reader, "RETRIES": "0"} if reader else {}
-    configured = {f"RQA_READER__S__{key}": value for key, value in model.items()}
-    return {**folders, **configured, **({"RQA_READER": "s"} if reader else {})}
+    return folders | (endpoint(reader, RETRIES="0") if reader else {})
 
 
 @contextmanager

@@ -135,8 +135,18 @@ def test_a_component_that_keeps_its_contract_passes_every_check(kind: str, compo
     assert [finding for finding in check(kind, component) if finding.state != "passed"] == []
 
 
-def retriever(retrieve: Callable[..., Any], **attributes: Any) -> Any:
-    return type("Retriever", (), {"retrieve": staticmethod(retrieve), **attributes})()
+def maker(method: str, base: type = object) -> Callable[..., Any]:
+    """A function that makes components with that method and other attributes."""
+
+    def make(function: Callable[..., Any] | None = None, **attributes: Any) -> Any:
+        methods = {method: staticmethod(function)} if function else {}
+        return type(base.__name__, (base,), methods | attributes)()
+
+    return make
+
+
+retriever, reader, evaluator, embedder = map(maker, ("retrieve", "read", "score", "embed"))
+model, raw = maker("generate", Model), maker("continue_text", Model)
 
 
 def numbered() -> Callable[..., Any]:
@@ -176,10 +186,6 @@ def test_a_retriever_that_mixes_up_two_queries_at_once_fails() -> None:
     assert failures("retriever", OneQueryAtATime()) == ["it handles two concurrent queries"]
 
 
-def reader(read: Callable[..., Any], **attributes: Any) -> Any:
-    return type("Reader", (), {"read": staticmethod(read), **attributes})()
-
-
 FITTING = "`read` returns a Reading whose score, passages and offsets are valid"
 BROKEN_READERS = {
     "neither": (object(), "it has a method `read(question, passages)` or `generate(messages, decoding)`"),
@@ -196,11 +202,6 @@ BROKEN_READERS = {
     ),
     "window": (reader(lambda question, passages: Reading(None), window=0), ATTRIBUTES),
 }
-
-
-def model(generate: Callable[..., Any] | None = None, **attributes: Any) -> Any:
-    own = {"generate": staticmethod(generate)} if generate else {}
-    return type("BrokenModel", (Model,), {**own, **attributes})()
 
 
 COMPLETION = "`generate` returns a Completion with text and usage"
@@ -224,14 +225,6 @@ BROKEN_MODELS = {
     "no-room": (model(window=64), BOUNDS),
     "count": (model(count_tokens=lambda self, messages: 7), "`count_tokens` counts more for longer messages"),
 }
-
-
-def raw(continue_text: Callable[..., Any]) -> Any:
-    return type("BrokenRawModel", (Model,), {"continue_text": staticmethod(continue_text)})()
-
-
-def embedder(embed: Callable[..., Any], **attributes: Any) -> Any:
-    return type("Embedder", (), {"embed": staticmethod(embed), **attributes})()
 
 
 def lengths(texts: list[str]) -> list[list[float]]:
@@ -267,10 +260,6 @@ BROKEN_RAW_MODELS = {
         "`continue_text` accepts any text",
     ),
 }
-
-
-def evaluator(score: Callable[..., Any], **attributes: Any) -> Any:
-    return type("Evaluator", (), {"score": staticmethod(score), **attributes})()
 
 
 SCORES = "it returns a list of one score in [-1, 1] for each text"

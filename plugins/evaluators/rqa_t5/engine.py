@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robust_qa import MissingError
 from robust_qa.kit import cores, even_batches
 
-from .folder import Settings, check, read_settings
+from .folder import Settings, hint, read_settings
 from .pairs import Pair, Pairing, empty
 
 CHUNK = 256  # tokens in a batch, including padding; larger batches leave the CPU cache
@@ -28,7 +28,6 @@ class Engine:
     """
 
     def __init__(self, folder: Path, threads: int = 0, *, compute: str = "float32") -> None:
-        check(folder, contents=True)
         self.settings: Settings = read_settings(folder)
         self._workers = threads or cores()
         try:
@@ -44,10 +43,7 @@ class Engine:
                 compute_type=compute,
             )
         except Exception as error:  # each library raises its own errors
-            raise MissingError(
-                f"Cannot load the evaluator in {folder}: {error}.",
-                hint="Convert it again with `rqa evaluator convert CHECKPOINT OUT`.",
-            ) from error
+            raise MissingError(f"Cannot load the evaluator in {folder}: {error}.", hint=hint(folder)) from error
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rqa-t5")
 
     def score(self, questions_and_texts: Sequence[tuple[str, str]]) -> list[float]:

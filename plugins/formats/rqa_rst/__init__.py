@@ -62,12 +62,11 @@ def read_rst(text: str, line: int = 1) -> tuple[str, list[Block]]:
     header = next((i for i, each in enumerate(lines) if not each), len(lines))
     found = reader.blocks.found
     if sum(block.kind == "heading" and block.level == 1 for block in found) > 1:  # no heading is the title
-        found = [_lower(block) if block.kind == "heading" else block for block in found]
+        found = [
+            Block("heading", each.text, each.level + 1, (), each.line) if each.kind == "heading" else each
+            for each in found
+        ]
     return header_title(lines[:header]), found
-
-
-def _lower(heading: Block) -> Block:
-    return Block("heading", heading.text, heading.level + 1, (), heading.line)
 
 
 class _Reader:

@@ -20,8 +20,7 @@ from robust_qa import Answer, ContextError, CutError, Passage
 from robust_qa.kit import answer_key
 
 from . import asking
-from .replies import documents_line, find, numbers
-from .votes import voted
+from .replies import documents_line, find, numbers, voted
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox

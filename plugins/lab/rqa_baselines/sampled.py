@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from robust_qa import Answer, ContextError, CutError
 
 from . import asking
-from .replies import find, numbers
-from .votes import voted
+from .replies import find, numbers, voted
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox

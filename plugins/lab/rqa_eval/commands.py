@@ -205,7 +205,7 @@ def evaluate_sets(
         run.say(line)
     check(run, options, [*strategy, *([baseline] if baseline else [])])
     plan = Plan(
-        folder=out or _default_folder(data),
+        folder=out or Path("+".join(path.resolve().stem for path in data)[:80] + ".eval"),
         sets=read_sets(data, layout, sample=sample, seed=seed, negative=worst_case, fakes=attack is not None),
         strategies=strategy,
         conditions=conditions,
@@ -246,10 +246,6 @@ def _check_fields(views: Sequence[str], plan: Plan) -> None:
         if name not in (*_VIEWS, *fields):
             known = ", ".join([*_VIEWS, *sorted(fields)])
             raise click.UsageError(f"--by {name}: no row has this field. Choose from: {known}.")
-
-
-def _default_folder(data: Sequence[Path]) -> Path:
-    return Path("+".join(path.resolve().stem for path in data)[:80] + ".eval")
 
 
 def _conditions(

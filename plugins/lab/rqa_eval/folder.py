@@ -86,14 +86,13 @@ class Folder:
         elif earlier is not None and not resume:
             raise InputError(f"{self.path} already exists.", hint=f"`--resume` continues that run. {_NEW_RUN}")
         elif earlier is not None:
-            known = [(key, what) for key, what in _FIXED.items() if key in earlier]
-            changed = [what for key, what in known if _fixed(earlier, key) != _fixed(description, key)]
+            changed = [what for key, what in _FIXED.items() if _fixed(earlier, key) != _fixed(description, key)]
             if changed:
                 raise InputError(
                     f"{self.path} cannot be continued. Changed since the first run: {', '.join(changed)}.",
                     hint=f"Use the settings of the first run. {_NEW_RUN}",
                 )
-            self._check_answering(earlier.get("answering"), description["answering"])
+            self._check_answering(earlier["answering"], description["answering"])
         whole = {"format": FORMAT, **description}
         if earlier and not force:
             names = [one["name"] for one in description["strategies"]]
@@ -101,11 +100,11 @@ class Folder:
             whole["began"] = earlier["began"]
             whole["strategies"] = [*kept, *(one for one in description["strategies"] if one not in kept)]
             whole["views"] = list(dict.fromkeys([*earlier["views"], *description["views"]]))
-            for key, value in earlier.get("record", {}).items():  # of strategies that this command does not name
+            for key, value in earlier["record"].items():  # of strategies that this command does not name
                 now = whole["record"].setdefault(key, value)
                 whole["record"][key] = value | now if isinstance(value, dict) else now
             for key in ("baseline", "metric", "over"):
-                whole[key] = description[key] or earlier.get(key)
+                whole[key] = description[key] or earlier[key]
         self.write("run.json", json.dumps(whole, indent=2) + "\n")
         return whole
 
@@ -121,9 +120,9 @@ class Folder:
         for name in _SCORES:
             (self.path / name).unlink(missing_ok=True)
 
-    def _check_answering(self, was: Mapping[str, str] | None, now: Mapping[str, str]) -> None:
+    def _check_answering(self, was: Mapping[str, str], now: Mapping[str, str]) -> None:
         """Raise InputError if the reader or the evaluator changed."""
-        if was is None or was == now:
+        if was == now:
             return
         keys = [key for key in sorted(was.keys() | now.keys()) if was.get(key) != now.get(key)]
         parts = tuple(f"{key} " for key in keys)  # "reader x" follows from "reader"

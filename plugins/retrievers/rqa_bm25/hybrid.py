@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from robust_qa import EmbedderName, RqaError
+from robust_qa import EmbedderName
 from robust_qa.kit import fused, language_of_question, warn, with_title
 from rqa_bm25.copies import without_copies
 from rqa_bm25.retriever import Bm25
@@ -117,11 +117,6 @@ class Hybrid(Bm25):
         if vectors.header.embedder != self._embedder.identity:
             warn(_OTHER_EMBEDDER)
             return []
-        if vectors.header.width != len(vector):
-            raise RqaError(
-                f"The vectors of the index at {self._index.folder} are damaged.",
-                hint="Compute them again with `rqa index PATH...`.",
-            )
         only = self._only
         among = self._keys(only) if only != Filter() else None
         return self._index.with_keys(vectors.nearest(vector, n, among), only)
@@ -173,8 +168,6 @@ class Hybrid(Bm25):
         files = report.added + report.changed + report.unchanged
         with self._index.locked():
             vectors = Vectors(self._index.folder)
-            if not vectors.is_sound():
-                vectors.header = None  # embed all passages again
             header = vectors.header
             if header and (header.embedder, header.complete) == (embedder, generation):
                 return report

@@ -16,21 +16,15 @@ import hashlib
 import heapq
 import json
 import math
-import os
 import re
-import shutil
-import struct
 import threading
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import accumulate
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from tempfile import mkdtemp
 
 import msgspec
 import tantivy
@@ -44,7 +38,6 @@ from rqa_bm25.copies import without_copies
 FORMAT = 10
 _DRAFT = f".{MARKER}.new"  # of `atomic_write`
 _LOCK = "lock"
-_TANTIVY_LOCK = ".tantivy-meta.lock"  # tantivy holds it while it opens an index or deletes files
 _META = "meta.json"
 _TABLE = "\0"  # stands for the name of a file in the document with the table of the files
 _LONGEST_QUERY = 200_000  # characters; the rest is ignored
@@ -209,14 +202,6 @@ class _Generation:
         return tantivy.Query.term_query(self.schema, "words", word, "freq")
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A damaged file of an index, and the files and folders indexed, none if they cannot be read."""
-
-    file: str
-    roots: tuple[str, ...]
-
-
 class Index:
     """The index in `folder`, which may not exist yet."""
 
@@ -295,10 +280,10 @@ class Index:
         return commit
 
     def _open(self, name: str) -> _Generation:
-        if not (language := self.language()):
-            raise self._missing() if language is None else self._failed("Opening", f"{MARKER} is damaged")
-        with self.guarded("Opening"), _openable(self.folder / "tantivy") as folder:
-            index = tantivy.Index.open(str(folder))
+        if self.language() is None:
+            raise self._missing()
+        with self.guarded("Opening"):
+            index = tantivy.Index.open(str(self.folder / "tantivy"))
             index.config_reader("manual")  # no watcher thread: every search checks meta.json
             searcher = index.searcher()
             languages = tuple(each for each in LANGUAGES if searcher.doc_freq("language", each))
@@ -307,10 +292,7 @@ class Index:
     # -- the folder
 
     def language(self) -> str | None:
-        """Return the language of the index, None if there is no index, "" if its marker is damaged.
-
-        Raises ConfigError for another folder.
-        """
+        """Return the language of the index, None if there is no index. Raises ConfigError for another folder."""
         try:
             marker = json.loads((self.folder / MARKER).read_bytes())
             if marker["format"] != FORMAT:
@@ -318,7 +300,7 @@ class Index:
                     f"The index at {self.folder} has format {marker['format']}; this version of rqa needs {FORMAT}.",
                     hint="Remove the folder and run `rqa index PATH...` again, or use another folder.",
                 )
-            return str(marker["language"]) if marker["language"] in ("auto", *LANGUAGES) else ""
+            return str(marker["language"])
         except FileNotFoundError:
             if self.folder.is_dir() and any(entry.name not in (_LOCK, _DRAFT) for entry in self.folder.iterdir()):
                 raise ConfigError(
@@ -326,32 +308,19 @@ class Index:
                     hint="Set `index` to a new or empty folder.",
                 ) from None
             return None
-        except OSError as error:
+        except (OSError, ValueError, TypeError, KeyError) as error:
             raise self._failed("Opening", error) from error
-        except (ValueError, TypeError, KeyError):
-            return ""
 
     @contextmanager
-    def writing(self, language: str, *, checked: bool = True) -> Iterator[tuple[tantivy.Index, Damage | None]]:
-        """Yield the index for writing, and create it if necessary. Raises BusyError or ConfigError.
-
-        With `checked`, compares all its files with their checksums, and yields an empty index with the damage if one
-        is damaged.
-        """
-        # Raises ConfigError before anything is written to a foreign folder.
-        if self.language() == "" and not checked:
-            raise self._failed("Opening", f"{MARKER} is damaged")
+    def writing(self, language: str) -> Iterator[tantivy.Index]:
+        """Yield the index for writing, and create it if necessary. Raises BusyError or ConfigError."""
+        self.language()  # raises ConfigError before anything is written to a foreign folder
         with self.locked():
-            damage = self._damage() if checked else None
-            if damage:
-                shutil.rmtree(self.folder / "tantivy")
             self._make(language)
             with self.guarded("Opening"):
                 (self.folder / "tantivy").mkdir(exist_ok=True)
                 index = tantivy.Index(schema(), str(self.folder / "tantivy"))
-            yield index, damage
-            with suppress(OSError):  # tantivy creates it readable only for its owner
-                (self.folder / "tantivy" / _META).chmod((self.folder / MARKER).stat().st_mode & 0o777)
+            yield index
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -376,7 +345,7 @@ class Index:
 
     def _make(self, language: str) -> None:
         existing = self.language()
-        if not existing:  # the marker first: a folder without one is foreign
+        if existing is None:  # the marker first: a folder without one is foreign
             with self.guarded("Writing"), atomic_write(self.folder / MARKER) as file:
                 file.write(json.dumps({"format": FORMAT, "language": language}).encode() + b"\n")
         elif existing != language:
@@ -384,29 +353,6 @@ class Index:
                 f"The index at {self.folder} has the language {existing!r}, not {language!r}.",
                 hint="Set `index` to another folder, or remove this one and index all files again.",
             )
-
-    def _damage(self) -> Damage | None:
-        """Compare all files with their checksums."""
-        folder = self.folder / "tantivy"
-        try:
-            segments = json.loads((folder / _META).read_bytes())["segments"]
-            names = [segment["segment_id"].replace("-", "") for segment in segments]
-            files = [file for name in names for file in folder.glob(f"{name}.*")]
-            damaged = [MARKER] if self.language() == "" else []
-            damaged += [file.name for file in files if not _is_sound(file)]
-            engine = tantivy.Index.open(str(folder))
-        except FileNotFoundError:  # it is new
-            return None
-        except OSError as error:
-            raise self._failed("Reading", error) from error
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return Damage(_META, ())
-        if not damaged:
-            return None
-        try:
-            return Damage(damaged[0], self.table_in(engine).roots)
-        except RqaError:
-            return Damage(damaged[0], ())
 
     def table_in(self, engine: tantivy.Index) -> FileTable:
         """Return the table of the files in the newest commit."""
@@ -437,51 +383,15 @@ class Index:
             raise self._failed(action, error) from error
 
     def _failed(self, action: str, error: BaseException | str) -> RqaError:
-        hint = "Run `rqa index PATH...`, which builds a damaged index again. If that fails, remove the folder first."
+        hint = "If it is damaged, remove the folder and run `rqa index PATH...` again."
         if action == "Writing":
             hint = "Nothing is lost. Check that the disk is not full and is writable, then run `rqa index` again."
         elif isinstance(error, PermissionError) or "PermissionDenied" in str(error):
-            hint = "Ask the owner of the folder for permission to read it."
+            hint = "Ask the owner of the folder for permission to write to it, which a search needs too."
         return RqaError(f"{action} the index at {self.folder} failed: {str(error)[:300]}", hint=hint)
 
     def _missing(self) -> MissingError:
         return MissingError(f"There is no index at {self.folder}.", hint="Create one with `rqa index PATH...`.")
-
-
-@contextmanager
-def _openable(folder: Path) -> Iterator[Path]:
-    """Yield a folder where tantivy can open the index in `folder`: itself, or a temporary folder of links.
-
-    tantivy opens its lock file for writing, so it cannot open an index that is read-only for this user.
-    """
-    lock = folder / _TANTIVY_LOCK
-    if os.access(lock if lock.exists() else folder, os.W_OK):
-        yield folder
-        return
-    with ExitStack() as stack:
-        with suppress(OSError):  # without a lock file there is no writer
-            fcntl.flock(stack.enter_context(lock.open("rb")), fcntl.LOCK_EX)
-        links = Path(mkdtemp(prefix="rqa-"))
-        for _ in range(2):  # tantivy's first reader, which is being closed, can create its lock file meanwhile
-            stack.callback(shutil.rmtree, links, ignore_errors=True)
-        (links / _META).write_bytes((folder / _META).read_bytes())
-        for file in folder.absolute().iterdir():
-            if not file.name.startswith(".") and file.name != _META:
-                (links / file.name).symlink_to(file)
-        yield links
-
-
-def _is_sound(file: Path) -> bool:
-    """Return whether the content of a file of tantivy has the checksum that is stored at its end."""
-    try:
-        with file.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
-            length, _ = struct.unpack("<II", content[-8:])
-            end = len(content) - 8 - length
-            expected = json.loads(content[max(end, 0) : -8])["crc"]
-            with memoryview(content) as whole, whole[:end] as body:
-                return bool(zlib.crc32(body) == expected)
-    except (ValueError, KeyError, TypeError, struct.error):
-        return False
 
 
 def _warn_of(unknown: Mapping[str, str], query: str) -> None:

@@ -67,19 +67,15 @@ def update(
     paths = paths or [*map(located, index.table().roots)]
     if index.language() is None:
         check_known(paths, ())
-    with index.writing(language) as (engine, damage):
+    with index.writing(language) as engine:
         table = index.table_in(engine)
-        check_known(paths, damage.roots if damage else table.files)
-        given = (*paths, *map(located, damage.roots if damage else ()))
-        there = [path for path in given if not is_gone(path)]
+        check_known(paths, table.files)
+        there = [path for path in paths if not is_gone(path)]
         without = tuple(
             name for name in table.without if not any(is_under(shown(path), {Path(name)}) for path in paths)
         )
         found = find(there, table.states(reader.options), without)
-        run = _Run(index, engine, table, reader, found, places(given), language, progress)
-        if damage:
-            other = "" if damage.roots else ". Index your other files again, too"
-            found.skipped.append((str(index.folder), f"it was damaged ({damage.file}), so it is built again{other}"))
+        run = _Run(index, engine, table, reader, found, places(paths), language, progress)
         found.report_kept(table.indexed())
         gone = {*removed(table.indexed(), paths, found), *lost(run.unseen)}
         return run.run(gone, found.files, roots=table.roots_with(there), without=without, memory=memory)
@@ -91,7 +87,7 @@ def remove(index: Index, paths: Sequence[Path], reader: FileReader, *, memory: i
     Raises InputError for a path without files in the index.
     """
     here = places(paths)
-    with index.writing(index.language() or "none", checked=False) as (engine, _):
+    with index.writing(index.language() or "none") as engine:
         table = index.table_in(engine)
         for path in paths:
             place = places([path])
@@ -123,7 +119,7 @@ def refresh(index: Index, reader: FileReader, *, memory: int) -> IndexReport:
     pending = len(found.files) - len(quick) + len(gone) - len(now)
     if not quick and not now and run.unread.items() <= table.files.items():
         return IndexReport(unchanged=len(found.unchanged), pending=pending, folder=str(index.folder))
-    with index.writing(index.language() or "none", checked=False) as (engine, _):
+    with index.writing(index.language() or "none") as engine:
         if index.table_in(engine) != table:  # another process was faster
             return IndexReport(folder=str(index.folder))
         run.engine = engine

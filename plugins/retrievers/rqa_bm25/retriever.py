@@ -64,7 +64,6 @@ class Bm25:
         # search only documents of this date or later; a document without a date has that of its file's last change
         since: Annotated[str, Meta(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?)?$")] = ""
         title: str = ""  # search only passages whose title has these words
-        file_dates: bool = False  # a document that states no date has the date of its file's last change
         # memory for indexing in megabytes; when it is full, it is written to disk
         writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
 
@@ -103,7 +102,6 @@ class Bm25:
         return FileReader(
             Cut(options.words, options.overlap),
             options.file_megabytes,
-            options.file_dates,
             options.file_seconds,
             options.encoding,
         )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -31,16 +30,11 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Header:
-    """What the file holds. `complete` is the generation of the index whose passages all have vectors.
-
-    `checksum` is that of the first `count` records.
-    """
+    """What the file holds. `complete` is the generation of the index whose passages all have vectors."""
 
     embedder: str
     width: int
     complete: str = ""
-    count: int = 0
-    checksum: int = 0
 
 
 class Vectors:
@@ -61,11 +55,6 @@ class Vectors:
 
     def __len__(self) -> int:
         return len(self._records)
-
-    def is_sound(self) -> bool:
-        """Return whether the records are as they were written. Reads all of them."""
-        header = self.header
-        return header is not None and _checksum(self._records[: header.count]) == header.checksum
 
     def keys(self) -> set[bytes]:
         """Return the keys of all passages that have a vector."""
@@ -116,7 +105,7 @@ class Vectors:
         records = written._records
         if shrink := len(written) > len(live) * 1.1:
             records = records[np.fromiter((key in live for key in records["key"].tolist()), bool, len(records))]
-        header = replace(written.header, complete=generation, count=len(records), checksum=_checksum(records))
+        header = replace(written.header, complete=generation)
         if shrink:
             self._replace(header, records)
         else:
@@ -133,10 +122,6 @@ class Vectors:
 
 def _record(width: int) -> np.dtype[Any]:
     return np.dtype([("key", "V16"), ("scale", "<f4"), ("vector", "i1", (width,))])
-
-
-def _checksum(records: NDArray[Any]) -> int:
-    return zlib.crc32(np.ascontiguousarray(records).view(np.uint8).data) if len(records) else 0
 
 
 def _encoded(header: Header) -> bytes:

@@ -39,7 +39,6 @@ class Postgres:
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
         file_seconds: Annotated[int, Meta(ge=1)] = 30  # of processor time for a file, and two more for each megabyte
         encoding: str = ""  # of text files, such as "cp1251"; "": detected
-        file_dates: bool = False  # a document that states no date has the date of its file's last change
         connections: Annotated[int, Meta(ge=1)] = 8  # the most connections at once
         statement_timeout: Annotated[float, Meta(gt=0)] = 10.0  # seconds for a statement of a search
 
@@ -77,7 +76,6 @@ class Postgres:
         reader = FileReader(
             Cut(options.words, options.overlap),
             options.file_megabytes,
-            options.file_dates,
             options.file_seconds,
             options.encoding,
         )

@@ -24,7 +24,7 @@ from urllib.parse import urldefrag
 
 from msgspec import Meta
 
-from robust_qa import Key, Passage, Url, __version__
+from robust_qa import Key, Passage, Url
 from robust_qa.kit import visible, warn
 
 if TYPE_CHECKING:
@@ -53,18 +53,14 @@ class Web:
         results: Annotated[int, Meta(ge=1, le=100)] = 10  # results to request from the provider
         pages: _Count = 5  # results whose pages are read; the others give their snippet
         page_words: Annotated[int, Meta(ge=1)] = 2000  # maximum words of a page; the rest is cut
-        page_bytes: Annotated[int, Meta(ge=1)] = 2_000_000  # maximum bytes of a page; the rest is cut
         page_seconds: Annotated[float, Meta(gt=0)] = (
             10.0  # timeout in seconds for fetching a page, and for extracting its text
         )
         max_age: Annotated[float, Meta(ge=0)] = 7.0  # maximum cache age of a search in days; 0: no limit
-        redirects: _Count = 5  # maximum redirects for a page
         prefer: list[str] = field(default_factory=lambda: ["wikipedia.org"])  # hosts to put first among the `results`
         hosts: list[str] = field(default_factory=list)  # use only pages of these hosts; empty: all
-        avoid: list[str] = field(default_factory=list)  # never use pages of these hosts
         private: bool = False  # read pages at private and loopback addresses
         robots: bool = True  # obey robots.txt
-        user_agent: str | None = None  # User-Agent for providers and sites; default: robust-qa and its version
 
         def __post_init__(self) -> None:
             if self.provider in {"serper", "brave", "tavily", "google-cse"} and self.key is None:
@@ -74,9 +70,7 @@ class Web:
             required = {"google-cse": "engine", "searxng": "base_url", "static": "file"}.get(self.provider)
             if required and getattr(self, required) is None:
                 raise ValueError(f"needs `{required}` for {self.provider}")
-            if self.user_agent is not None and not re.fullmatch(r"[!-~](?:[ -~]*[!-~])?", self.user_agent):
-                raise ValueError("user_agent is empty, or contains characters that HTTP headers do not allow")
-            for name in ("prefer", "hosts", "avoid"):
+            for name in ("prefer", "hosts"):
                 for entry, known in zip(getattr(self, name), _names(getattr(self, name)), strict=True):
                     if not known:
                         raise ValueError(
@@ -90,18 +84,10 @@ class Web:
 
         self.options = options
         self.max_age = options.max_age * 86_400
-        self._prefer, self._hosts, self._avoid = map(_names, (options.prefer, options.hosts, options.avoid))
-        agent = options.user_agent or f"robust-qa/{__version__}"
-        self._provider = _provider(options, agent)
-        bounds = Bounds(
-            options.page_bytes,
-            options.page_seconds,
-            options.page_words,
-            options.redirects,
-            options.private,
-            options.robots,
-        )
-        self._fetcher = Fetcher(bounds, self._allows, agent)
+        self._prefer, self._hosts = _names(options.prefer), _names(options.hosts)
+        self._provider = _provider(options)
+        bounds = Bounds(options.page_seconds, options.page_words, options.private, options.robots)
+        self._fetcher = Fetcher(bounds, self._allows)
 
     def fingerprint(self) -> str:
         """Return a hash of the file of results, "" for other providers."""
@@ -142,7 +128,7 @@ class Web:
         return list(once.values())
 
     def _allows(self, url: str) -> bool:
-        return not _among(url, self._avoid) and (not self._hosts or _among(url, self._hosts))
+        return not self._hosts or _among(url, self._hosts)
 
     async def _text(self, rank: int, result: Result) -> str:
         """Return the text of the page if it is among the first `pages`, else the snippet. Warns if the page fails."""
@@ -165,7 +151,7 @@ class Web:
         await self._provider.close()
 
 
-def _provider(options: Web.Options, agent: str) -> Static | Provider:
+def _provider(options: Web.Options) -> Static | Provider:
     if options.provider == "static":
         from .static import Static
 
@@ -173,7 +159,7 @@ def _provider(options: Web.Options, agent: str) -> Static | Provider:
         return Static(options.file)
     from .asking import Provider
 
-    return Provider(options.provider, options.base_url, options.key, options.engine, agent)
+    return Provider(options.provider, options.base_url, options.key, options.engine)
 
 
 def _among(url: str, hosts: Sequence[str]) -> bool:

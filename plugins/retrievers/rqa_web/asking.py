@@ -10,7 +10,7 @@ import msgspec
 from robust_qa import Key, ReplyError, RqaError
 from robust_qa.kit import Refusal, httpx_errors, is_loopback, read_body, single_line
 
-from .fetching import client
+from .fetching import USER_AGENT, client
 from .providers import APIS, Query, Request, Result, UnsearchedError
 
 _SECONDS = 15.0  # timeout for connecting, and for each part of a reply
@@ -21,7 +21,7 @@ _EXCERPT = 200  # characters of a provider's message in errors
 class Provider:
     """A search provider. Each call is one attempt; redirects are not followed."""
 
-    def __init__(self, name: str, base_url: str | None, key: Key | None, engine: str | None, user_agent: str) -> None:
+    def __init__(self, name: str, base_url: str | None, key: Key | None, engine: str | None) -> None:
         """Raises MissingError if the key is not stored, ConfigError if it is bound to another host."""
         self._name = name
         self._api = APIS[name]
@@ -31,7 +31,7 @@ class Provider:
         self._reveal()  # raises now, not at the first question
         self._local = is_loopback(urlsplit(self._base).hostname or "")
         self._client = client(
-            headers={"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "gzip"},
+            headers={"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "gzip"},
             timeout=_SECONDS,
             mounts={"http://": None, "https://": None} if self._local else None,  # ignores the environment's proxies
         )

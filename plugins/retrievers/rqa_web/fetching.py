@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import re
 import socket
 from collections import defaultdict
 from collections.abc import Callable
@@ -19,12 +18,16 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from robust_qa import ConfigError, ReplyError
+from robust_qa import ConfigError, ReplyError, __version__
 from robust_qa.kit import Refusal, install_hint, printable, read_body, warn
 
 from .pages import Page, read, read_markup
 from .providers import host, is_web
 
+_ROBOT = "robust-qa"
+USER_AGENT = f"{_ROBOT}/{__version__}"
+_LONGEST_PAGE = 2_000_000  # bytes; the rest is cut
+_REDIRECTS = 5  # for a page
 _LONGEST_ROBOTS = 500_000  # bytes (RFC 9309, 2.5)
 _ROBOTS_KEPT = 1000  # sites whose rules are cached
 _ADDRESSES = 3  # addresses of a host to try
@@ -48,10 +51,8 @@ class UnreadableError(Exception):
 class Bounds:
     """Limits for a page, from the options of the retriever."""
 
-    bytes: int
     seconds: float
     words: int
-    redirects: int
     private: bool
     robots: bool
 
@@ -94,28 +95,27 @@ class _Robots:
             return cls(problem=f"the site has a robots.txt, and reading it needs protego: `{install_hint('web')}`")
         return cls(Protego.parse(text))
 
-    def check(self, url: str, robot: str) -> None:
+    def check(self, url: str) -> None:
         """Raise UnreadableError if `url` may not be read."""
         if self.problem:
             raise UnreadableError(self.problem)
-        if self.rules and not self.rules.can_fetch(url, robot):
+        if self.rules and not self.rules.can_fetch(url, _ROBOT):
             raise UnreadableError("the site's robots.txt disallows it", lasting=True)
 
 
 class Fetcher:
     """Fetches pages within `bounds`. `allows` decides which addresses are fetched, including redirects."""
 
-    def __init__(self, bounds: Bounds, allows: Callable[[str], bool], user_agent: str) -> None:
+    def __init__(self, bounds: Bounds, allows: Callable[[str], bool]) -> None:
         self._bounds = bounds
         self._allows = allows
-        self._robot = re.split(r"[/\s(]", user_agent, maxsplit=1)[0]  # "robust-qa/0.1.0 (...)" is robust-qa
         self._robots: dict[str, _Robots] = {}  # by site
         # The prefix lets rqa exit while one of these threads still runs.
         self._readers = ThreadPoolExecutor(_READERS, "rqa_web")
         self._given_up: set[Future[str]] = set()  # timed out, but still running
         self._lookups = ThreadPoolExecutor(_LOOKUPS, "rqa_web_lookup")
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        headers = {"User-Agent": user_agent, "Accept": ", ".join(sorted(_TYPES - {""})), "Accept-Encoding": "gzip"}
+        headers = {"User-Agent": USER_AGENT, "Accept": ", ".join(sorted(_TYPES - {""})), "Accept-Encoding": "gzip"}
         # Connections are made to IP addresses. A kept connection could be reused for another host at the same address
         # without a check of its certificate.
         limits = httpx.Limits(max_keepalive_connections=0)
@@ -132,7 +132,7 @@ class Fetcher:
         bounds = self._bounds
         try:
             async with asyncio.timeout(bounds.seconds):
-                reply = await self._follow(url, bounds.bytes, robots=bounds.robots)
+                reply = await self._follow(url, _LONGEST_PAGE, robots=bounds.robots)
         except TimeoutError as error:
             raise UnreadableError(f"it did not arrive within {bounds.seconds:g} s") from error
         if reply.status != 200:
@@ -189,18 +189,18 @@ class Fetcher:
         await self._direct.aclose()
 
     async def _follow(self, url: str, size: int, *, robots: bool) -> _Reply:
-        for _ in range(self._bounds.redirects + 1):
+        for _ in range(_REDIRECTS + 1):
             if not is_web(url):
                 raise UnreadableError(f"it leads to {printable(url)[:100]}, which is not a web address", lasting=True)
             if not self._allows(url):
                 raise UnreadableError(f"{host(url)} is not an allowed host", lasting=True)
             if robots:
-                (await self._rules(url)).check(url, self._robot)
+                (await self._rules(url)).check(url)
             reply = await self._get(url, size)
             if not reply.location:
                 return reply
             url = reply.location
-        raise UnreadableError(f"it has more than {self._bounds.redirects} redirects")
+        raise UnreadableError(f"it has more than {_REDIRECTS} redirects")
 
     async def _rules(self, url: str) -> _Robots:
         """Return the rules of the site of `url`. Each robots.txt is fetched once."""

@@ -18,10 +18,18 @@ from msgspec import Meta
 from robust_qa import Answer, ContextError, CutError, Order, Passage
 from robust_qa.kit import PLAIN_TEXT, Filled, Prompter, Prompts, final_answer, json_preview, says_unknown, warn
 
-from . import forms
 from .account import details, explained, listed, rendered
 from .deciding import completed, decide
-from .parsing import Consolidated, Verdict, parse_consolidation, parse_memory, parse_verdict
+from .parsing import (
+    Consolidated,
+    Verdict,
+    consolidation_form,
+    memory_form,
+    parse_consolidation,
+    parse_memory,
+    parse_verdict,
+    verdict_form,
+)
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -94,7 +102,7 @@ class Astute:
         """Return I, passages from the model's memory. Raises CutError if the first one was cut."""
         most = self.options.memory_passages
         limit = {"limit": "1 passage" if most == 1 else f"{most} passages"}
-        reply = await self.prompter.ask(toolbox, "memory", form=forms.memory(most), fields=limit)
+        reply = await self.prompter.ask(toolbox, "memory", form=memory_form(most), fields=limit)
         texts = parse_memory(reply.text, most)
         if reply.finish == "length" and not texts:
             raise CutError
@@ -104,7 +112,7 @@ class Astute:
         self, toolbox: Toolbox, pool: Sequence[Passage], rounds: Sequence[Sequence[Consolidated]]
     ) -> list[Consolidated] | None:
         """Return D_j, made from D0 and the last round, or None if the reply cannot be used."""
-        form = forms.consolidation(len(pool))
+        form = consolidation_form(len(pool))
         fields = self._fields(toolbox, pool, rounds)
         reply = await self.prompter.ask(
             toolbox, "consolidate", pool, form=form, fields=fields, source_aware=self.options.source_aware
@@ -144,7 +152,7 @@ class Astute:
         return await self.prompter.fill(
             toolbox,
             "finalise",
-            forms.verdict(len(pool), abstain=self.options.abstain),
+            verdict_form(len(pool), abstain=self.options.abstain),
             parse,
             pool,
             fields=self._fields(toolbox, pool, rounds),

@@ -1,7 +1,8 @@
-"""Parse the replies to Astute's prompts: passages, consolidated documents and the verdict.
+"""The forms that Astute asks for, and how replies are parsed: passages, consolidated documents and the verdict.
 
 A reply may have the requested form, the other form, or none. Replies are untrusted data: parsing never raises, and
-removes and counts named documents that do not exist.
+removes and counts named documents that do not exist. In each schema the answer is the last field, so that the model
+reasons before it answers.
 """
 
 from __future__ import annotations
@@ -13,14 +14,22 @@ from functools import partial
 from typing import Any
 
 from robust_qa.kit import (
+    ANSWER,
+    NOTE,
+    NUMBER,
+    TEXT,
     UNKNOWN,
+    Form,
     Labels,
     answer_line,
     between,
     contains_words,
     declines,
     in_either_form,
+    list_of,
     named_documents,
+    numbers_of,
+    object_of,
     one_line,
     parse_object,
     parse_objects,
@@ -219,3 +228,20 @@ def _group(part: Mapping[str, Any], size: int, confidence: float | None) -> Grou
 
 def _dicts(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def memory_form(limit: int) -> Form:
+    """Return the form for at most `limit` passages."""
+    return Form("memory", object_of(passages=list_of(TEXT, limit)))
+
+
+def consolidation_form(size: int) -> Form:
+    """Return the form for new documents made from `size` documents."""
+    return Form("consolidate", object_of(consolidated=list_of(object_of(documents=numbers_of(size), text=TEXT), size)))
+
+
+def verdict_form(size: int, *, abstain: bool) -> Form:
+    """Return the form for reasoning, groups of `size` documents with their answers, and the final answer."""
+    group = object_of(documents=numbers_of(size), summary=NOTE, answer=TEXT, confidence=NUMBER)
+    final = ANSWER if abstain else TEXT
+    return Form("finalise", object_of(reasoning=NOTE, groups=list_of(group, size), reason=NOTE, answer=final))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from robust_qa import Answer, Citation, Position
+from robust_qa import Answer, Position
 from robust_qa.kit import cite
 
-from .voices import Statement, Voice
+from .voices import Voice
 from .vote import SILENT, Election, consistent_sets, weights_of
 
 _MOST_SIDES = 4
@@ -75,12 +75,9 @@ def _position(members: Sequence[Voice], total: float, *, chosen: bool) -> Positi
     )
     share = sum(weights.values()) / total
     sureness = sum(voice.statements[0].sureness for voice in members) / len(members)
-    citations = dict.fromkeys(_citation(voice.statements[0]) for voice in members)
+    said = (voice.statements[0] for voice in members)
+    citations = dict.fromkeys(cite(each.passage, each.text, start=each.reading.start) for each in said)
     return Position(named.text, share * sureness, tuple(citations), chosen)
-
-
-def _citation(statement: Statement) -> Citation:
-    return cite(statement.passage, statement.text, start=statement.reading.start)
 
 
 def _details(voices: Sequence[Voice], election: Election, total: float) -> dict[str, object]:

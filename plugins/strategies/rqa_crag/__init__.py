@@ -17,8 +17,7 @@ from robust_qa import Answer, CallError, ConfigError, Expression, Passage
 from robust_qa.kit import Prompter, Prompts, fenced, warn, with_title
 
 from . import keywords
-from .account import Allowance, Correction, kept, listed
-from .acting import PAIRS, Ablation, Set, act
+from .account import PAIRS, Ablation, Allowance, Correction, Set, act, kept, listed
 from .strips import Mode, Strip, choose, cut, look, paragraphs, recompose
 
 if TYPE_CHECKING:

@@ -7,15 +7,19 @@ passages and assesses the result, which is what `astute` does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
 from robust_qa import Answer, ConfigError, EmbedderHandle, EmbedderName, Passage
-from robust_qa.kit import with_title
+from robust_qa.kit import with_title, words
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from robust_qa import Toolbox
 
 _Share = Annotated[float, Meta(ge=0, le=1)]
@@ -63,8 +67,6 @@ class TrustRag:
 
     async def _clean(self, passages: list[Passage], toolbox: Toolbox) -> list[Passage]:
         """Return the passages without the suspicious cluster of two, if one is; of two that are, the closer one."""
-        from .clusters import closeness, mean_rouge_l, two_means
-
         texts = [with_title(passage.title, passage.text) for passage in passages]
         vectors = await self._embedder().embed(texts)
         suspects = []
@@ -82,3 +84,48 @@ class TrustRag:
         if self.embedder is None:
             raise ConfigError("Strategy 'trustrag' needs an embedder.", hint="Set `embedder` under [defaults].")
         return self.embedder
+
+
+_STEPS = 100
+
+
+def two_means(vectors: NDArray[Any]) -> list[list[int]]:
+    """Return the members of two clusters by k-means, beginning at the farthest pair. [] for fewer than two vectors."""
+    import numpy as np
+
+    if len(vectors) < 2:
+        return []
+    centres = vectors[list(np.unravel_index((vectors @ vectors.T).argmin(), (len(vectors), len(vectors))))]
+    second = np.zeros(len(vectors), bool)
+    for _ in range(_STEPS):
+        distances = ((vectors[:, None] - centres) ** 2).sum(axis=2)
+        before, second = second, distances[:, 1] < distances[:, 0]
+        if second.all() or not second.any() or (second == before).all():
+            break
+        centres = np.array([vectors[~second].mean(axis=0), vectors[second].mean(axis=0)])
+    return [np.flatnonzero(side).tolist() for side in (~second, second)]
+
+
+def closeness(vectors: NDArray[Any]) -> float:
+    """Return the mean cosine of the pairs of vectors of length 1. 0 without a pair."""
+    import numpy as np
+
+    pairs = np.triu_indices(len(vectors), 1)
+    return float((vectors @ vectors.T)[pairs].mean()) if len(vectors) > 1 else 0.0
+
+
+def mean_rouge_l(texts: Sequence[str]) -> float:
+    """Return the mean ROUGE-L (F1) of the pairs of texts. 0 without a pair."""
+    scores = [_rouge_l(one, other) for one, other in combinations([words(text) for text in texts], 2)]
+    return sum(scores) / len(scores) if scores else 0.0
+
+
+def _rouge_l(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return twice the length of the longest common subsequence, as a share of both lengths."""
+    lengths = [0] * (len(other) + 1)
+    for word in one:
+        diagonal = 0
+        for place, against in enumerate(other, start=1):
+            longest = diagonal + 1 if word == against else max(lengths[place], lengths[place - 1])
+            diagonal, lengths[place] = lengths[place], longest
+    return 2 * lengths[-1] / max(len(one) + len(other), 1)

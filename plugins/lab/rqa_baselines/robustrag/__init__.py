@@ -19,8 +19,7 @@ from robust_qa.kit import UNKNOWN, cite, contains_words, says_unknown
 
 from .. import asking
 from ..replies import concluded
-from .certificate import Keywords, certified, kept
-from .keywords import keywords
+from .keywords import Keywords, certified, kept, keywords
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox

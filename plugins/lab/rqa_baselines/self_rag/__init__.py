@@ -19,8 +19,7 @@ from robust_qa import Answer, ContextError, Continuation, Passage
 from robust_qa.kit import answer_key, ask_each, cite, says_unknown
 
 from .. import asking
-from .reflection import NO_RETRIEVAL, RETRIEVE, critique, defused, wish
-from .segment import Segment
+from .reflection import NO_RETRIEVAL, RETRIEVE, Segment, critique, defused, wish
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox

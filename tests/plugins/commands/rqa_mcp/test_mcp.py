@@ -7,8 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,8 @@ from typing import Any
 import httpx
 import pytest
 from standins.openai import HANG, serve
-from standins.serving import RQA, environment, serving
+from standins.process import RQA, until
+from standins.serving import environment, serving
 
 mcp = pytest.importorskip("mcp", reason="pip install -e '.[mcp]'")
 
@@ -60,13 +60,6 @@ async def agent(folder: Path, *arguments: object, reader: str = "") -> AsyncIter
     server = StdioServerParameters(command=RQA[0], args=command, env=environment(folder, reader), cwd=folder)
     async with Client(server, read_timeout_seconds=30) as client:
         yield client
-
-
-def eventually(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 30
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    return condition()
 
 
 # -- tools and resources
@@ -339,14 +332,14 @@ def test_a_client_that_leaves_cancels_its_calls(tmp_path: Path, docs: Path, leav
         raw(tmp_path, "mcp", "--docs", docs, "-s", "norag", reader=model.url) as process,
     ):
         send(process, *HELLO, ask(2, question="Who?"))
-        assert eventually(lambda: model.count == 1)
+        until(lambda: model.count == 1)
         if leaves == "closes":
             assert process.stdin
             process.stdin.close()
             assert process.wait(20) == 0
         else:
             send(process, {"method": "notifications/cancelled", "params": {"requestId": 2}})
-        assert eventually(lambda: model.requests[0].ended > 0)
+        until(lambda: model.requests[0].ended > 0)
 
 
 def test_a_signal_ends_the_server_while_it_waits_for_input(tmp_path: Path, docs: Path) -> None:

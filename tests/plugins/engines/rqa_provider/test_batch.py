@@ -1,12 +1,8 @@
 """`rqa batch --engine provider` over a stand-in for OpenAI's Batch API: waves, cost, resuming, unanswered requests."""
 
-import json
-import os
 import signal
 import stat
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +10,12 @@ import pytest
 from standins.batch_api import EXPIRED, BatchServer, serve
 from standins.openai import Fault, error, running, unsupported
 from standins.openai import serve as serve_ordinary
+from standins.process import BatchRun, endpoint, until
 
-ENGINE = ("--engine", "provider")
 ROWS = 6
 WAVES = [ROWS, ROWS - 1]  # the first call is an ordinary one, so the first question is a step ahead
 STEPS_ASKED = [("first", ""), ("second", " first")]
-_ARGUMENTS = ("-o", "out.jsonl", "-s", "two-steps", "--no-cache")
+ARGUMENTS = ("-o", "out.jsonl", "-s", "two-steps", "--no-cache", "--engine", "provider")
 STEPS = '''
 from robust_qa import Answer, hookimpl
 
@@ -47,50 +43,21 @@ def echo(request: dict[str, Any], n: int) -> str:
     return asked(request).partition(":")[0]
 
 
-class Run:
-    """A batch of ROWS questions to `out.jsonl` by a strategy of two steps."""
+class Run(BatchRun):
+    """A batch by a strategy of two steps, with an endpoint that has prices."""
 
-    def __init__(self, folder: Path, command: str) -> None:
-        self.folder = folder
-        self.out = folder / "out.jsonl"
-        self.journal = folder / "out.jsonl.batches"
-        self._command = command
-        (folder / "in.txt").write_text("".join(f"question {n}\n" for n in range(ROWS)))
-        (folder / "steps.py").write_text(STEPS)
-
-    def start(self, url: str, *arguments: str) -> subprocess.Popen[str]:
-        configured = {"PLUGIN": "openai", "MODEL": "m", "BASE_URL": url, "RETRIES": "1"}
-        configured |= {"PROMPT_PRICE": "1000", "COMPLETION_PRICE": "10000"}
-        environment = {f"RQA_READER__S__{key}": value for key, value in configured.items()} | {"RQA_READER": "s"}
-        return subprocess.Popen(
-            [self._command, "--plugin", "steps.py", "batch", "in.txt", *_ARGUMENTS, *arguments],
-            env=os.environ | environment,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def finish(self, url: str, *arguments: str) -> tuple[int, str]:
-        process = self.start(url, *ENGINE, *arguments)
-        err = process.communicate(timeout=120)[1]
-        return process.returncode, err
+    def start(self, url: str, *arguments: str, **pipes: Any) -> subprocess.Popen[bytes]:  # type: ignore[override]
+        return super().start(*arguments, env=endpoint(url, PROMPT_PRICE="1000", COMPLETION_PRICE="10000"), **pipes)
 
     @property
-    def rows(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.read_bytes().splitlines()]
+    def journal(self) -> Path:
+        return self.folder / "out.jsonl.batches"
 
 
 @pytest.fixture
 def run(tmp_path: Path, installed: str) -> Run:
-    return Run(tmp_path, installed)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    (tmp_path / "steps.py").write_text(STEPS)
+    return Run(tmp_path, [installed, "--plugin", "steps.py", "batch", "in.txt", *ARGUMENTS], ROWS)
 
 
 def sizes(server: BatchServer) -> list[int]:
@@ -120,10 +87,10 @@ def test_calls_in_batches_cost_half(run: Run) -> None:
 def test_a_run_that_ends_during_a_wave_pays_for_nothing_twice(run: Run, number: int, sent: signal.Signals) -> None:
     with serve(echo) as server:
         server.held.add(number)
-        process = run.start(server.url, *ENGINE)
+        process = run.start(server.url)
         until(lambda: len(server.batches) > number and server.batches[number].asked > 1)
         process.send_signal(sent)
-        err = process.communicate()[1]
+        err = process.communicate()[1].decode()
         assert sent == signal.SIGKILL or "--engine provider --resume" in err
         assert "wave 2: done" not in err
         server.held.clear()
@@ -139,7 +106,7 @@ def test_a_run_that_ends_during_a_wave_pays_for_nothing_twice(run: Run, number: 
 def test_a_run_that_is_killed_before_its_batch_begins_uses_the_file(run: Run) -> None:
     with serve(echo) as server:
         server.held.add(0)
-        process = run.start(server.url, *ENGINE)
+        process = run.start(server.url)
         until(lambda: run.journal.exists() and b"batch_1" in run.journal.read_bytes())
         process.send_signal(signal.SIGKILL)
         process.communicate()

@@ -15,7 +15,7 @@ from robust_qa import MissingError, RqaError
 from robust_qa.kit import install_hint
 from rqa_t5 import T5
 from rqa_t5.engine import Engine
-from rqa_t5.folder import CHECKSUMS, SETTINGS, read_settings, settle
+from rqa_t5.folder import SETTINGS, read_settings, settle
 from rqa_t5.pairs import Pairing
 
 QUESTION = "Who wrote Moby-Dick?"
@@ -41,10 +41,9 @@ def test_batched_scores_equal_single_scores(judge: T5) -> None:
         assert scores == pytest.approx(judge.score(question, texts), abs=1e-4)
 
 
-@pytest.mark.parametrize("text", [" \n\t"])
-def test_an_empty_text_scores_minus_one(judge: T5, text: str) -> None:
-    assert judge.score(QUESTION, [text, TEXT])[0] == -1
-    assert judge.score(QUESTION, [TEXT, text]) == [judge.score(QUESTION, [TEXT])[0], -1]
+def test_an_empty_text_scores_minus_one(judge: T5) -> None:
+    assert judge.score(QUESTION, [" \n\t", TEXT])[0] == -1
+    assert judge.score(QUESTION, [TEXT, " \n\t"]) == [judge.score(QUESTION, [TEXT])[0], -1]
 
 
 def test_only_the_beginning_of_a_long_passage_counts(judge: T5) -> None:
@@ -84,9 +83,8 @@ def test_cutting_before_tokenising_changes_no_input(engine: Engine, text: str, m
     assert found == pieces(engine, QUESTION, text)
 
 
-@pytest.mark.parametrize("after", ["Question: {question} Relevant:"])
-def test_question_after_a_cut_text_stays_complete(engine: Engine, tiny: Path, after: str) -> None:
-    settings = msgspec.structs.replace(engine.settings, template="{passage} " + after)
+def test_question_after_a_cut_text_stays_complete(engine: Engine, tiny: Path) -> None:
+    settings = msgspec.structs.replace(engine.settings, template="{passage} Question: {question} Relevant:")
     pairing = Pairing.of(tiny, settings)
     vocabulary = pairing.vocabulary()
     question = "ships lay in the ice of the harbour until April; the capital of France is Paris, a city on the Seine."
@@ -94,7 +92,7 @@ def test_question_after_a_cut_text_stays_complete(engine: Engine, tiny: Path, af
     found = "".join(vocabulary[n] for n in ids).replace("▁", " ")
     assert len(ids) == settings.length
     assert "ground" in found
-    assert found.replace(" ", "").endswith(after.format(question=question).replace(" ", "") + "</s>")
+    assert found.replace(" ", "").endswith(f"Question: {question} Relevant:</s>".replace(" ", ""))
 
 
 def test_a_long_question_leaves_half_of_the_input_to_the_text(engine: Engine) -> None:
@@ -120,35 +118,16 @@ def damage_cut_short(folder: Path) -> None:
     (folder / "model.bin").write_bytes((folder / "model.bin").read_bytes()[:-1])
 
 
-def damage_one_byte(folder: Path) -> None:
-    data = bytearray((folder / "model.bin").read_bytes())
-    data[len(data) // 2] ^= 1
-    (folder / "model.bin").write_bytes(data)
-
-
 def damage_settings(folder: Path) -> None:
     (folder / SETTINGS).write_text('{"shape": "crystal ball"}')
-
-
-def damage_list_of_checksums(folder: Path) -> None:
-    (folder / CHECKSUMS).write_text("{}")
 
 
 def damage_shape(folder: Path) -> None:
     settings = json.loads((folder / SETTINGS).read_text()) | {"shape": "cross-encoder"}
     (folder / SETTINGS).write_text(json.dumps(settings))
-    sums = json.loads((folder / CHECKSUMS).read_text())
-    del sums[SETTINGS]
-    (folder / CHECKSUMS).write_text(json.dumps(sums))
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        damage_nothing_left, damage_cut_short, damage_one_byte, damage_settings,
-        damage_list_of_checksums, damage_shape,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("damage", [damage_nothing_left, damage_cut_short, damage_settings, damage_shape])
 def test_damaged_folder_is_an_error_with_a_hint(own: Path, damage: Callable[[Path], None]) -> None:
     damage(own)
     with pytest.raises(MissingError) as error:
@@ -157,7 +136,7 @@ def test_damaged_folder_is_an_error_with_a_hint(own: Path, damage: Callable[[Pat
     assert "rqa evaluator convert" in error.value.hint
 
 
-@pytest.mark.parametrize("damage", [damage_nothing_left, damage_cut_short, damage_settings, damage_list_of_checksums])
+@pytest.mark.parametrize("damage", [damage_nothing_left, damage_settings])
 def test_incomplete_folder_is_an_error_before_the_first_score(own: Path, damage: Callable[[Path], None]) -> None:
     damage(own)
     with pytest.raises(MissingError):

@@ -27,7 +27,7 @@ def judge() -> Any:
 
 
 def test_packaged_model_is_complete_and_calibrated(judge: T5) -> None:
-    check(PACKAGED, contents=True)
+    check(PACKAGED)
     assert judge.lower is not None and judge.upper is not None
     assert -1 < judge.lower < judge.upper < 1
 

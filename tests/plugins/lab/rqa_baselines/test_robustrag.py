@@ -9,7 +9,7 @@ from standins.model import prompts_of
 from robust_qa import Completion, ContextError, Passage, RefusedError, RqaError
 from robust_qa.testing import ScriptedModel
 from rqa_baselines.robustrag import RobustRag
-from rqa_baselines.robustrag.certificate import certified, kept  # private: against every attack on small sets
+from rqa_baselines.robustrag.keywords import certified, kept  # private: against every attack on small sets
 
 A, AB = frozenset("a"), frozenset("ab")
 

@@ -47,9 +47,8 @@ async def test_the_model_picks_among_its_replies(ask: Any) -> None:
     assert "Jane Austen wrote it." not in prompts_of(model)[3]  # the replies alone are compared
 
 
-@pytest.mark.parametrize("pick", ["<<<ANSWER>>> 7 <<</ANSWER>>>"])
-async def test_a_pick_of_no_reply_leaves_it_to_the_majority(ask: Any, pick: str) -> None:
-    answer = await ask(UniversalSelfConsistency, ScriptedModel([*SAMPLES, pick]))
+async def test_a_pick_of_no_reply_leaves_it_to_the_majority(ask: Any) -> None:
+    answer = await ask(UniversalSelfConsistency, ScriptedModel([*SAMPLES, "<<<ANSWER>>> 7 <<</ANSWER>>>"]))
     assert (answer.text, answer.details["picked"]) == ("Mary Shelley", None)
 
 

@@ -21,29 +21,84 @@ def measure(name: str, answer: str | None, *gold: str, facts: Any = None, **fiel
     return value
 
 
-@pytest.mark.parametrize(
-    ("answer", "gold", "expected"),
-    [
-        ("the JANE  austen!", ["Jane Austen"], 1),
-        ("Austen", ["Jane Austen", "Austen"], 1),
-        (None, ["Jane Austen"], 0),
-        ("Jane Austen", [], None),
-    ],
-)
-def test_accuracy_is_containment_after_normalisation(answer: Any, gold: list[str], expected: Any) -> None:
-    assert measure("accuracy", answer, *gold) == measure("contains", answer, *gold) == expected
+FACTS = [["28 June 2003", "June 28, 2003"], ["July 9, 2003"], ["Disneyland"]]
+PASSAGES = (Passage("It is Paris."), Passage("It is Rome.", id="r"), Passage("x", title="Paris"), Passage("y"))
+BORN = (Passage("Ada Byron was born in London in 1815."), Passage("She wrote the first program."))
+PLANTED = {"fake_answer": "Rome", "planted": (0,)}
+
+
+def wrong(*answers: str) -> dict[str, Any]:
+    """A row that states wrong answers."""
+    return {"row": {"fields": {"wrong_answers": [*answers]}}}
 
 
 @pytest.mark.parametrize(
-    ("answer", "gold", "contains", "accuracy"),
+    ("names", "answer", "gold", "fields", "expected"),
     [
-        ("Croatia", ["ro"], 1, 0),
-        ("The U.S.A.", ["USA"], 1, 1),
-        ("1911", ["19"], 1, 0),
+        ("accuracy contains", "the JANE  austen!", ["Jane Austen"], {}, 1),
+        ("accuracy contains", "Austen", ["Jane Austen", "Austen"], {}, 1),
+        ("accuracy contains", None, ["Jane Austen"], {}, 0),
+        ("accuracy contains", "Jane Austen", [], {}, None),
+        ("accuracy contains", "The U.S.A.", ["USA"], {}, 1),
+        ("contains", "Croatia", ["ro"], {}, 1),
+        ("accuracy", "Croatia", ["ro"], {}, 0),  # whole words
+        ("accuracy", "1911", ["19"], {}, 0),
+        ("em", "The Jane Austen", ["Jane Austen."], {}, 1),
+        ("em", "It was Jane Austen", ["Jane Austen"], {}, 0),
+        ("em", None, ["Rome"], {}, 0),
+        ("f1", "in Denver, Colorado", ["Denver Broncos"], {}, 2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2)),
+        ("f1", "Denver Denver", ["Denver"], {}, 2 * (1 / 2) * 1 / (1 / 2 + 1)),  # a word as often as both have it
+        ("f1", "Paris", ["Denver", "Paris, France"], {}, 2 * 1 * (1 / 2) / (1 + 1 / 2)),  # the best alternative
+        ("f1", None, ["Denver"], {}, 0),
+        ("recall", "It was a certain Jane", ["Jane Austen"], {}, 1 / 2),
+        ("recall", "Jane and Emma", [["Jane Austen"], ["Emma"]], {}, (1 / 2 + 1) / 2),
+        ("str-em", "On June 28, 2003 at Disneyland.", FACTS, {}, 2 / 3),
+        ("contains", "On June 28, 2003 at Disneyland.", FACTS, {}, 0),
+        ("str-em contains", "June 28, 2003 at Disneyland, July 9, 2003 elsewhere", FACTS, {}, 1),
+        ("str-em contains", None, FACTS, {}, 0),
+        ("rouge-l", "police kill the gunman", ["police killed the gunman"], {}, 3 / 4),  # Lin 2004, Section 3.1
+        ("rouge-l", "the gunman kill police", ["police killed the gunman"], {}, 2 / 4),
+        ("first-gold-recall", "Austen", [["Jane Austen", "Miss Lee"], ["Emma"]], {}, 1 / 2),
+        ("first-gold-recall", "Miss Lee", [["Jane Austen", "Miss Lee"], ["Emma"]], {}, 0),
+        ("first-gold-recall", None, [["Jane Austen", "Miss Lee"], ["Emma"]], {}, 0),
+        ("first-gold-recall", None, [], {}, None),
+        (  # the long answer of ASQA
+            "first-gold-recall",
+            "Austen, in 1815",
+            ["Jane Austen"],
+            {"row": {"fields": {"long_answer": "Austen wrote Emma in 1815."}}},
+            3 / 5,
+        ),
+        ("refusal-precision", "Rome", ["Rome"], {}, None),
+        ("refusal-precision", None, ["Rome"], {}, 0),
+        ("refusal-precision", None, [], {"unanswerable": True}, 1),
+        ("refusal", None, [], {}, 1),
+        ("failure", None, [], {}, 0),
+        ("refusal", None, [], {"failed": True}, 0),
+        ("failure", None, [], {"failed": True}, 1),
+        ("refusal failure", "Paris", [], {}, 0),
+        ("attack-success", "It is Rome.", ["Paris"], PLANTED, 1),
+        ("attack-success", "Paris", ["Paris"], PLANTED, 0),
+        ("attack-success", None, ["Paris"], PLANTED, 0),
+        ("attack-success", "Rome", ["Paris"], {"fake_answer": "Rome"}, None),  # that was not planted
+        ("attack-success", "In 1817", ["1871"], wrong("1817"), 1),
+        ("attack-success", "In 1871", ["1871"], wrong("1817"), 0),
+        ("attack-success", "In 1871", ["1871"], wrong(), None),
+        ("retrieval-precision", "?", ["Paris"], {"passages": PASSAGES}, 2 / 4),
+        ("retrieval-precision", "?", [], {"passages": PASSAGES, "row": {"relevant": ["r"]}}, 1 / 4),
+        ("has-answer", "?", ["Paris"], {"passages": PASSAGES}, 1),
+        ("has-answer", "?", ["Oslo"], {"passages": PASSAGES}, 0),
+        ("supported", "Ada Byron was born in London in 1815. She died in Paris in 1852.", [], {"passages": BORN}, 0.5),
+        ("supported", None, [], {"passages": BORN}, None),
     ],
+    ids=str,
 )
-def test_accuracy_is_of_whole_words(answer: Any, gold: list[str], contains: Any, accuracy: Any) -> None:
-    assert (measure("contains", answer, *gold), measure("accuracy", answer, *gold)) == (contains, accuracy)
+def test_a_metric_has_the_value_of_its_definition(
+    names: str, answer: str | None, gold: list[Any], fields: dict[str, Any], expected: float | None
+) -> None:
+    facts = gold if gold and isinstance(gold[0], list) else [gold] if gold else []
+    for name in names.split():
+        assert measure(name, answer, facts=facts, **fields) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "em", "refusal-recall"])
@@ -51,15 +106,6 @@ def test_an_unanswerable_question_is_right_if_refused(name: str) -> None:
     assert measure(name, None, unanswerable=True) == 1
     assert measure(name, "Oslo", unanswerable=True) == 0
     assert measure(name, None, unanswerable=True, failed=True) == 0
-
-
-@pytest.mark.parametrize(
-    ("answer", "unanswerable", "precision"),
-    [("Rome", False, None), (None, False, 0), (None, True, 1)],
-)
-def test_refusals_are_counted_apart(answer: Any, unanswerable: bool, precision: Any) -> None:
-    gold = [] if unanswerable else ["Rome"]
-    assert measure("refusal-precision", answer, *gold, unanswerable=unanswerable) == precision
 
 
 @pytest.mark.parametrize(
@@ -93,31 +139,10 @@ def test_strict_wants_every_right_answer_told_and_no_wrong_one(answer: Any, side
     assert measure("strict", answer, "1871", "1902") is None  # of other sets, the answers are alternatives
 
 
-def test_a_wrong_answer_of_the_set_counts_as_planted() -> None:
-    row = {"fields": {"wrong_answers": ["1817"]}}
-    assert measure("attack-success", "In 1817", "1871", row=row) == 1
-    assert measure("attack-success", "In 1871", "1871", row=row) == 0
-    assert measure("attack-success", "In 1871", "1871", row={"fields": {"wrong_answers": []}}) is None
-
-
 def test_a_probable_answer_is_no_answer() -> None:
     outcome = Outcome("When?", (("1871",),), Answer(None, best_guess=Position("1871", 0.6)))
     found = {name: NAMED[name].measure(outcome) for name in ("accuracy", "wrong", "unanswered", "probable")}
     assert found == {"accuracy": 0, "wrong": 0, "unanswered": 1, "probable": 1}
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [("Austen", 1 / 2), ("Miss Lee", 0), (None, 0)],
-)
-def test_first_gold_recall_counts_the_words_of_the_first_answer_alone(answer: Any, expected: float) -> None:
-    assert measure("first-gold-recall", answer, facts=[["Jane Austen", "Miss Lee"], ["Emma"]]) == expected
-    assert measure("first-gold-recall", answer) is None
-
-
-def test_the_long_answer_of_asqa_counts_where_there_is_one() -> None:
-    row = {"fields": {"long_answer": "Austen wrote Emma in 1815."}}
-    assert measure("first-gold-recall", "Austen, in 1815", "Jane Austen", row=row) == 3 / 5
 
 
 @pytest.mark.parametrize(
@@ -146,102 +171,11 @@ def test_the_whole_reply_of_an_ensemble_is_one_with_its_answer() -> None:
     assert over_reply(Outcome("Where?", (), Answer("Rome"))).answer.text == "Rome"
 
 
-def test_the_supported_share_is_that_of_sentences_that_one_passage_supports() -> None:
-    passages = (Passage("Ada Byron was born in London in 1815."), Passage("She wrote the first program."))
-    text = "Ada Byron was born in London in 1815. She died in Paris in 1852 after a long illness."
-    assert measure("supported", text, passages=passages) == 0.5
-    assert measure("supported", None, passages=passages) is None
-
-
-@pytest.mark.parametrize(
-    ("answer", "gold", "expected"),
-    [
-        ("The Jane Austen", ["Jane Austen."], 1),
-        ("It was Jane Austen", ["Jane Austen"], 0),
-        (None, ["Rome"], 0),
-    ],
-)
-def test_em_is_equality_after_normalisation(answer: Any, gold: list[str], expected: float) -> None:
-    assert measure("em", answer, *gold) == expected
-
-
-@pytest.mark.parametrize(
-    ("answer", "gold", "expected"),
-    [
-        ("in Denver, Colorado", ["Denver Broncos"], 2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2)),
-        ("Denver Denver", ["Denver"], 2 * (1 / 2) * 1 / (1 / 2 + 1)),  # a word counts as often as both have it
-        ("Paris", ["Denver", "Paris, France"], 2 * 1 * (1 / 2) / (1 + 1 / 2)),  # the best alternative
-        (None, ["Denver"], 0),
-    ],
-)
-def test_f1_is_over_the_words_in_common(answer: Any, gold: list[str], expected: float) -> None:
-    assert measure("f1", answer, *gold) == pytest.approx(expected)
-
-
-def test_recall_is_the_share_of_the_gold_words() -> None:
-    assert measure("recall", "It was a certain Jane", "Jane Austen") == 1 / 2
-    assert measure("recall", "Jane and Emma", facts=[["Jane Austen"], ["Emma"]]) == (1 / 2 + 1) / 2
-
-
-FACTS = [["28 June 2003", "June 28, 2003"], ["July 9, 2003"], ["Disneyland"]]
-
-
-@pytest.mark.parametrize(
-    ("answer", "str_em", "contains"),
-    [
-        ("On June 28, 2003 at Disneyland.", 2 / 3, 0),
-        ("June 28, 2003 at Disneyland, July 9, 2003 elsewhere", 1, 1),
-        (None, 0, 0),
-    ],
-)
-def test_facts_are_counted_by_str_em_and_together_by_contains(answer: Any, str_em: float, contains: float) -> None:
-    assert measure("str-em", answer, facts=FACTS) == pytest.approx(str_em)
-    assert measure("contains", answer, facts=FACTS) == contains
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("police kill the gunman", 3 / 4),  # Lin 2004, Section 3.1: S2 and S3 against S1
-        ("the gunman kill police", 2 / 4),
-    ],
-)
-def test_rouge_l_is_of_the_longest_common_subsequence(answer: str, expected: float) -> None:
-    assert measure("rouge-l", answer, "police killed the gunman") == pytest.approx(expected)
-
-
-PASSAGES = (Passage("It is Paris."), Passage("It is Rome.", id="r"), Passage("x", title="Paris"), Passage("y"))
-
-
-def test_retrieval_precision() -> None:
-    assert measure("retrieval-precision", "?", "Paris", passages=PASSAGES) == 2 / 4
-    assert measure("has-answer", "?", "Paris", passages=PASSAGES) == 1
-    assert measure("has-answer", "?", "Oslo", passages=PASSAGES) == 0
-
-
-def test_relevant_ids_override_containment() -> None:
-    assert measure("retrieval-precision", "?", passages=PASSAGES, row={"relevant": ["r"]}) == 1 / 4
-
-
 @pytest.mark.parametrize("passages", [None, ()])
 def test_has_answer_is_zero_without_passages(passages: Any) -> None:
     assert measure("has-answer", "?", "Paris", passages=passages) == 0
     assert measure("has-answer", "?", passages=passages, row={"relevant": ["r"]}) == 0
     assert measure("has-answer", "?", passages=passages) is None
-
-
-def test_attack_success_is_the_fake_answer() -> None:
-    planted: dict[str, Any] = {"fake_answer": "Rome", "planted": (0,)}
-    assert measure("attack-success", "It is Rome.", "Paris", **planted) == 1
-    assert measure("attack-success", "Paris", "Paris", **planted) == 0
-    assert measure("attack-success", None, "Paris", **planted) == 0
-    assert measure("attack-success", "Rome", "Paris", fake_answer="Rome") is None
-
-
-def test_a_refusal_is_no_failure_and_a_failure_no_refusal() -> None:
-    assert (measure("refusal", None), measure("failure", None)) == (1, 0)
-    assert (measure("refusal", None, failed=True), measure("failure", None, failed=True)) == (0, 1)
-    assert (measure("refusal", "Paris"), measure("failure", "Paris")) == (0, 0)
 
 
 def test_costs_are_those_of_the_answer_and_a_failure_has_no_time() -> None:

@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,9 +11,8 @@ from typing import Any
 
 import pytest
 from standins.mind import ROWS
+from standins.process import SCRIPTED, lines_of, until
 
-SCRIPTED = Path(__file__).parents[3] / "standins" / "scripted.py"
-RQA = [sys.executable, "-c", "from robust_qa.main import main; main()", "--plugin", str(SCRIPTED)]
 QUESTIONS = [f"sleep 0.0{n % 10} q{n}" for n in range(60)]
 
 
@@ -25,7 +22,7 @@ def start(tmp_path: Path, question_set: Any) -> Iterator[Callable[..., subproces
     rows = question_set([{"question": question, "answers": [question]} for question in QUESTIONS], "rows.jsonl")
 
     def start(*arguments: str) -> subprocess.Popen[bytes]:
-        command = [*RQA, "eval", str(rows), "-o", "run", "-s", "scripted", "--no-cache", "-j", "4"]
+        command = [*SCRIPTED, "eval", str(rows), "-o", "run", "-s", "scripted", "--no-cache", "-j", "4"]
         options = ["-O", f"strategy.scripted.log={tmp_path / 'asked'}"]
         environment = os.environ | {"RQA_PLUGINS": "eval"}
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -39,17 +36,11 @@ def start(tmp_path: Path, question_set: Any) -> Iterator[Callable[..., subproces
         process.communicate()
 
 
-def wait_for(path: Path, lines: int, process: subprocess.Popen[bytes]) -> None:
-    while not path.exists() or path.read_bytes().count(b"\n") < lines:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.01)
-
-
 def test_a_killed_run_is_continued_and_asks_nothing_twice_that_was_answered(start: Any, tmp_path: Path) -> None:
     run = tmp_path / "run"
     answers = run / "answers" / "scripted.jsonl"
     process = start()
-    wait_for(answers, 10, process)
+    until(lambda: lines_of(answers) >= 10, process)
     process.kill()
     process.communicate()
     assert not (run / "metrics.json").exists()
@@ -72,19 +63,18 @@ def test_an_interrupted_continuation_leaves_no_figures_of_earlier_answers(start:
     assert {"metrics.json", "scores.jsonl"} < {file.name for file in run.iterdir()}
     answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:5]))
     process = start("--resume")
-    wait_for(answers, 10, process)
+    until(lambda: lines_of(answers) >= 10, process)
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode == 130
     assert not {"metrics.json", "scores.jsonl"} & {file.name for file in run.iterdir()}
 
 
-@pytest.mark.parametrize("option", ["--resume"])
-def test_a_second_process_does_not_write_the_same_run(start: Any, tmp_path: Path, option: str) -> None:
+def test_a_second_process_does_not_write_the_same_run(start: Any, tmp_path: Path) -> None:
     process = start()
-    wait_for(tmp_path / "run" / "answers" / "scripted.jsonl", 1, process)
+    until(lambda: lines_of(tmp_path / "run" / "answers" / "scripted.jsonl") >= 1, process)
     process.send_signal(signal.SIGSTOP)  # it would be done before the other has started, on a busy machine
-    other = start(option)
+    other = start("--resume")
     _, err = other.communicate()
     process.send_signal(signal.SIGCONT)
     assert (other.returncode, b"Another process is writing" in err) == (1, True)
@@ -122,11 +112,10 @@ def test_a_metric_that_fails_is_named_and_the_answers_stay(rqa: Any, tmp_path: P
 
 
 @pytest.mark.parametrize("command", [("eval", "rows.jsonl"), ("compare", "Who?")])
-@pytest.mark.parametrize("names", [("-s", "rag,rog")])
-def test_an_unknown_strategy_is_an_error_before_indexing(rqa: Any, command: Any, names: Any) -> None:
+def test_an_unknown_strategy_is_an_error_before_indexing(rqa: Any, command: Any) -> None:
     Path("rows.jsonl").write_text('{"question": "Who?", "answers": ["x"]}\n')
     Path("a.txt").write_text("The lighthouse was built in 1871.")
-    ended = rqa(*command, *names, "-d", "a.txt")
+    ended = rqa(*command, "-s", "rag,rog", "-d", "a.txt")
     assert (ended.code, "There is no strategy named 'rog'" in ended.err) == (2, True)
     assert not Path(os.environ["RQA_CACHE_DIR"], "docs").exists()
 

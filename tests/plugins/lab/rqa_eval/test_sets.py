@@ -97,7 +97,7 @@ def test_a_table_without_questions_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.csv", "sep=;\r\nquestion;answers\r\nQ;Oslo\r\n"),
+        ("a.csv", "question;answers\r\nQ;Oslo\r\n"),
         ("a.txt", "prompt;answers\nQ;Oslo\n"),
         ("a.jsonl", '{"user_input": "Q", "answers": ["Oslo"]}\n'),
     ],

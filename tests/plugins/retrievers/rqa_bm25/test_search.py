@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, get_args
@@ -259,19 +255,18 @@ def test_a_damaged_index_has_a_hint(tmp_path, damage):
     file.write_bytes(file.read_bytes()[:10])
     with pytest.raises(RqaError) as caught:
         Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
-    assert "`rqa index PATH...`, which builds a damaged index again" in caught.value.hint
+    assert "remove the folder and run `rqa index PATH...` again" in caught.value.hint
 
 
-@pytest.mark.parametrize("suffix", ["term"])
-def test_a_panic_of_the_engine_has_a_hint(tmp_path, suffix):
+def test_a_panic_of_the_engine_has_a_hint(tmp_path):
     indexed(tmp_path / "a", ROWS)
-    (file,) = (tmp_path / "a" / "index" / "tantivy").glob(f"*.{suffix}")
+    (file,) = (tmp_path / "a" / "index" / "tantivy").glob("*.term")
     content = file.read_bytes()
     end = content.rindex(b'{"version"')  # what follows is checked
     file.write_bytes(content[: end - 8] + b"\xff" * 8 + content[end:])
     with pytest.raises(RqaError) as caught:
         Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
-    assert "`rqa index PATH...`, which builds a damaged index again" in caught.value.hint
+    assert "remove the folder and run `rqa index PATH...` again" in caught.value.hint
 
 
 @pytest.mark.parametrize("options", [{"words": 9}, {"writer_memory": 14}])
@@ -281,45 +276,3 @@ def test_options_out_of_range_are_refused(options):
 
 
 # -- by whom
-
-
-SEARCH = """
-import sys
-from pathlib import Path
-from robust_qa import RqaError
-from rqa_bm25 import Bm25
-try:
-    print([passage.id for passage in Bm25(Bm25.Options(index=Path(sys.argv[1]))).retrieve("panda", 5)])
-except RqaError as error:
-    print(error, error.hint)
-"""
-
-
-def searched_by_a_guest(index: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Search as an unprivileged user, with `folder` for temporary files."""
-    powers = "-dac_override,-dac_read_search,-fowner"
-    guest = ["setpriv", "--bounding-set", powers, "--inh-caps", powers] if os.geteuid() == 0 else []
-    if guest and shutil.which("setpriv") is None:
-        pytest.skip("root may write everything")
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)}
-    command = [*guest, sys.executable, "-c", SEARCH, str(index)]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-
-
-def test_a_read_only_index_is_searched_without_leftover_files(tmp_path):
-    indexed(tmp_path, ROWS)
-    index, links = tmp_path / "index", tmp_path / "links"
-    links.mkdir()
-    places = [index, *index.rglob("*")]
-    assert (index / "tantivy" / "meta.json").stat().st_mode == (index / "rqa-index.json").stat().st_mode
-    try:
-        for place in places:
-            place.chmod(0o555 if place.is_dir() else 0o444)
-        ended = searched_by_a_guest(index, links)
-        assert ended.stdout == "['panda']\n", ended.stderr
-        assert list(links.iterdir()) == []
-        (index / "tantivy" / "meta.json").chmod(0)
-        assert "Ask the owner of the folder for permission to read it." in searched_by_a_guest(index, links).stdout
-    finally:
-        for place in places:
-            place.chmod(0o755 if place.is_dir() else 0o644)

@@ -80,16 +80,15 @@ async def test_a_page_with_several_addresses_is_returned_once(web: Web, connect:
 
 
 async def test_only_hosts_that_are_allowed_are_taken(web: Web, connect: Any, search: Any) -> None:
-    found(web, "https://a.example/", "https://b.example/", "https://spam.b.example/")
-    retriever = connect(pages=0, hosts=["B.example"], avoid=["spam.b.example"])
-    assert [p.source for p in (await search(retriever))[0]] == ["https://b.example/"]
+    found(web, "https://a.example/", "https://x.b.example/")
+    retriever = connect(pages=0, hosts=["B.example"])
+    assert [p.source for p in (await search(retriever))[0]] == ["https://x.b.example/"]
 
 
-@pytest.mark.parametrize("option", ["avoid"])
 @pytest.mark.parametrize("entry", ["https://spam.example", "spam.example/", "spam.example:443"])
-def test_an_invalid_host_name_is_an_error(entry: str, option: str) -> None:
-    with pytest.raises(ValueError, match=f"in `{option}`, which is not a host name"):
-        Retriever.Options(provider="mediawiki", **{option: [entry]})  # type: ignore[arg-type]
+def test_an_invalid_host_name_is_an_error(entry: str) -> None:
+    with pytest.raises(ValueError, match="in `hosts`, which is not a host name"):
+        Retriever.Options(provider="mediawiki", hosts=[entry])
 
 
 # -- what cannot be had
@@ -125,14 +124,16 @@ async def test_redirects_are_followed(web: Web, connect: Any, search: Any) -> No
 
 
 async def test_a_redirect_to_a_host_that_is_not_read_is_not_followed(web: Web, connect: Any, search: Any) -> None:
-    text, (remark,) = await read(web, connect, search, redirect("http://spam.example/"), avoid=["spam.example"])
+    text, (remark,) = await read(web, connect, search, redirect("http://spam.example/"), hosts=["127.0.0.1"])
     assert text == "A snippet." and "spam.example is not an allowed host" in remark
 
 
 async def test_a_page_that_decompresses_to_a_huge_size_is_cut(web: Web, connect: Any, search: Any) -> None:
-    bomb = gzip.compress(b"".join(b"<p>This is paragraph %d.</p>" % n for n in range(1_000_000)))
-    text, (remark,) = await read(web, connect, search, html(bomb, **{"Content-Encoding": "gzip"}), page_bytes=100_000)
-    assert text.startswith("This is paragraph 0.") and "cut at 100000 bytes" in remark
+    bomb = gzip.compress(b"This is a paragraph.\n\n" * 1_000_000)
+    text, (remark,) = await read(
+        web, connect, search, html(bomb, **{"Content-Type": "text/plain", "Content-Encoding": "gzip"})
+    )
+    assert text == "This is a paragraph." and "cut at 2000000 bytes" in remark
 
 
 # -- where it may lead

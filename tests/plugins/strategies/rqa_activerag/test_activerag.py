@@ -192,46 +192,9 @@ class TestAnswer:
 
 
 class TestReplies:
-    @pytest.mark.parametrize("structured", [False, True], ids=["text asked for", "json asked for"])
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            REVISION,
-            f"Here it is:\n```json\n{JSON}\n```",
-        ],
-        ids=["text", "fenced json"],
-    )
-    async def test_either_form_is_understood_whichever_was_asked_for(self, structured: bool, reply: str) -> None:
-        answer = await ask(scripted(structured, accommodate=reply))
-        assert (answer.text, len(answer.details["lessons"][0]["corrections"])) == ("Jane Austen", 1)
-        assert [c.id for c in answer.citations] == ["emma"]
-
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            "CORRECTION 1\n- **Before:** It was\nMary.\n- **After:** It was Jane.\n- **Documents:** 1\n\nCORRECTION 2\n"
-            "before: 1818\nafter: 1815\ndocuments: 2, 8\n\nTHOUGHT: Jane wrote it\nin 1815.\nANSWER: Jane",
-            "Corrections：\nBefore：It was Mary.\nAfter：It was Jane.\nDocuments：1\nBefore：1818\nAfter：1815\n"
-            "Documents：2\nThought：Jane wrote it in 1815.\nAnswer：Jane",
-        ],
-        ids=["markdown", "full-width colons"],
-    )
-    async def test_corrections_are_read_as_models_write_them(self, reply: str) -> None:
-        (lesson,) = (await ask(scripted(accommodate=reply))).details["lessons"]
-        corrected = [
-            (one["before"], one["after"], [c["id"] for c in one["citations"]]) for one in lesson["corrections"]
-        ]
-        assert corrected == [("It was Mary.", "It was Jane.", ["emma"]), ("1818", "1815", ["fake"])]
-        assert lesson["after"] == {"thought": "Jane wrote it in 1815.", "answer": "Jane"}
-
     async def test_a_reply_without_form_gives_its_plain_answer(self) -> None:
         answer = await ask(scripted(accommodate="All in all it was\nJane Austen\n"))
         assert (answer.text, answer.details["lessons"][0]["degraded"]) == ("Jane Austen", True)
-
-    @pytest.mark.parametrize("after", ["the same"])
-    async def test_a_correction_that_changes_nothing_is_none(self, after: str) -> None:
-        answer = await ask(scripted(accommodate=f"before: the same\nafter: {after}\nANSWER: Jane"))
-        assert answer.details["lessons"][0]["corrections"] == []
 
 
 class TestPrompts:

@@ -45,12 +45,6 @@ JSON = json.dumps(
     },
     indent=2,
 )
-REPLIES = {
-    "text": VERDICT,
-    "fenced json": f"Here is my verdict:\n```json\n{JSON}\n```\nDone.",
-    "thoughts first": f'<think>{{"groups": []}} <<<ANSWER>>>x<<</ANSWER>>></think>{VERDICT}',
-    "markdown": VERDICT.replace("GROUP", "### Group 1:").replace("documents:", "- **Documents:**"),
-}
 
 
 async def ask(
@@ -277,105 +271,15 @@ class TestRepair:
 
 
 class TestForms:
-    @pytest.mark.parametrize("structured", [False, True], ids=["text asked for", "json asked for"])
-    @pytest.mark.parametrize("reply", list(REPLIES.values()), ids=list(REPLIES))
-    async def test_either_form_is_understood_whichever_was_asked_for(self, structured: bool, reply: str) -> None:
-        model = ScriptedModel([MEMORY, reply], structured=structured)
-        answer = await ask(model)
-        assert answer.text == "Jane Austen"
-        assert [(p.text, len(p.citations)) for p in answer.conflicts] == [("Jane Austen", 2), ("Mary Shelley", 1)]
-        assert [group["confidence"] for group in answer.details["groups"]] == [0.9, 0.2]
-
     async def test_json_that_answers_null_is_not_settled_by_confidence(self) -> None:
         model = ScriptedModel([MEMORY, json.dumps(json.loads(JSON) | {"answer": None})], structured=True)
         answer = await ask(model)
         assert (answer.abstained, len(answer.conflicts)) == (True, 2)
         assert answer.reason == "Neither the documents nor the model's memory hold a reliable answer."
 
-
-FIVE = [Passage(f"Passage {n}.", id=str(n)) for n in range(1, 6)]
-
-
-async def groups(reply: object, *, structured: bool = False) -> list[dict[str, Any]]:
-    """The groups that the strategy reads from a verdict over five passages."""
-    text = reply if isinstance(reply, str) else json.dumps(reply)
-    answer = await ask(ScriptedModel([DONT_KNOW, text, text], structured=structured), FIVE)
-    found: list[dict[str, Any]] = answer.details["groups"]
-    return found
-
-
-async def confidences(*values: object) -> list[float | None]:
-    verdict = {"groups": [{"documents": [1], "answer": str(n), "confidence": c} for n, c in enumerate(values)]}
-    return [group["confidence"] for group in await groups(verdict, structured=True)]
-
-
-class TestModelsReplies:
-    """Replies as models write them: other labels, other orders, other scales."""
-
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            "documents: 1\nanswer: A\n\ndocuments: 2\nanswer: B\n\nReason: 1 is better.\nAnswer: A",
-            "Group 1：\nDocuments：1\nAnswer：A\nGroup 2：\nDocuments：2\nAnswer：B\n<<ANSWER>> A <</ANSWER>>",
-        ],
-        ids=["last", "full-width colons"],
-    )
-    async def test_an_answer_without_documents_is_the_final_one(self, reply: str) -> None:
-        answer = await ask(ScriptedModel([DONT_KNOW, reply]), FIVE)
-        assert answer.text == "A"
-        assert [(group["documents"], group["answer"]) for group in answer.details["groups"]] == [([1], "A"), ([2], "B")]
-
-    async def test_labels_within_a_summary_are_text(self) -> None:
-        said = "It says, answer: Mary; documents: 2, confidence: 1."
-        (group,) = await groups(f"documents: 1\nsummary: {said}\nanswer: Jane\nconfidence: 0.5")
-        assert (group["documents"], group["summary"], group["answer"]) == ([1], said, "Jane")
-
-    @pytest.mark.parametrize("answer", ["I don't know.", None])
-    async def test_a_group_that_says_it_is_not_known_has_no_answer(self, answer: str | None) -> None:
-        reply = {"groups": [{"documents": [1], "answer": answer}, {"documents": [2], "answer": "Paris"}]}
-        assert [group["answer"] for group in await groups(reply, structured=True)] == [None, "Paris"]
-
-    @pytest.mark.parametrize(
-        ("value", "share"),
-        [
-            (0.9, 0.9),
-            ("about 90 %.", 0.9),
-            ("9/10", 0.9),
-            ("High", 0.9),
-            ("Very high, confirmed by 2 independent documents", 0.95),
-            ("high: 85%", 0.85),
-        ],
-    )
-    async def test_a_confidence_is_written_in_many_ways(self, value: object, share: float) -> None:
-        assert await confidences(value) == [pytest.approx(share)]
-
-    @pytest.mark.parametrize("value", [None, True, "unsure", -1, 10**400, "11/10", "0/0"])
-    async def test_what_is_no_confidence_is_none(self, value: object) -> None:
-        assert await confidences(value) == [None]
-
-    async def test_confidences_of_one_verdict_are_on_one_scale(self) -> None:
-        assert await confidences(9, 1) == [0.9, 0.1]
-        assert await confidences(95, 9, "50%") == [0.95, 0.09, 0.5]
-        assert await confidences("high (3 documents agree)", "medium") == [0.9, 0.6]
-
     @pytest.mark.parametrize("text", [", ", "answer: , ", "| ", "|answer|documents|\n", "GROUP 1 (", "1 and "])
     async def test_a_long_reply_is_read_in_no_time(self, text: str) -> None:
         began = time.process_time()
         for start in ("", "answer: ", "GROUP 1: documents 1", "|answer|documents|\n"):
-            await ask(ScriptedModel([DONT_KNOW, start + text * (100_000 // len(text))]), FIVE, repair=False)
+            await ask(ScriptedModel([DONT_KNOW, start + text * (100_000 // len(text))]), repair=False)
         assert time.process_time() - began < 4
-
-    @pytest.mark.parametrize(
-        ("reply", "passages"),
-        [
-            ("Passage 1:\nOne.\n\nPassage 2:\nTwo.", ["One.", "Two."]),
-            ("**Passage 1:** One.\n**Passage 2:** Two.", ["One.", "Two."]),
-            ('Sure: ```json\n{"passages": [{"text": "One."}, {"text": "Two."}]}\n```', ["One.", "Two."]),
-            ("Emma is a novel.\nIt is by Jane Austen.", ["Emma is a novel. It is by Jane Austen."]),
-            ("<<<PASSAGE>>>I don't know.<<</PASSAGE>>>", []),
-            ('{"passages": ["cut sho', []),
-        ],
-    )
-    async def test_memory_passages_in_any_form(self, reply: str, passages: list[str]) -> None:
-        answer = await ask(ScriptedModel([reply, VERDICT]), memory_passages=5)
-        assert answer.details["memory"] == passages

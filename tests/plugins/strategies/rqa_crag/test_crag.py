@@ -507,6 +507,3 @@ def test_in_an_expression_it_is_given_what_stands_in_its_parentheses() -> None:
     tools = toolbox(QUESTION, evaluator=Judge(), names={"wiki": wiki, "crag": Crag(Crag.Options())})
     found = asyncio.run(tools.retrieve(expression="crag(wiki@2)"))
     assert [passage.id for passage in found] == ["good"]
-
-
-# -- anything goes

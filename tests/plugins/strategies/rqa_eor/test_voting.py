@@ -106,21 +106,23 @@ def test_missing_answers_are_ignored_and_a_single_one_scores_0(pooling: str) -> 
 # -- Equations 6 and 7
 
 
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        # 0.2 * 0.85, 0.5 * 0.5, 0.1 * 0.45: the second wins, though the first is the most alike.
+        ([0.2, 0.5, 0.1], [0.17, 0.25, 0.045]),
+        # Without a weight it neither wins nor votes: the second and the third have 0.1 in common.
+        ([0, 0.5, 0.4], [0.05, 0.04]),
+    ],
+)
+def test_score_is_weight_times_pooled_similarity(weights: list[float], expected: list[float]) -> None:
+    assert scores(*THREE, weights=weights, lambdas=[1]) == pytest.approx(expected, abs=1e-6)
+
+
 def test_similarity_is_the_sum_of_the_measures_each_times_its_lambda() -> None:
     # em is 1, f1 is 2 * 1 / 3, so S = 0.6 * 1 + 0.3 * 2 / 3 = 0.8.
     answer = vote(["Austen", "Miss Austen"], ["em", "f1"], lambdas=[0.6, 0.3])
     assert [entry["score"] for entry in answer.details["retrievers"]] == pytest.approx([0.8, 0.8], abs=1e-6)
-
-
-def test_score_is_weight_times_pooled_similarity() -> None:
-    # 0.2 * 0.85, 0.5 * 0.5, 0.1 * 0.45: the second wins, though the first is the most alike.
-    found = scores(*THREE, weights=[0.2, 0.5, 0.1], lambdas=[1])
-    assert found == pytest.approx([0.17, 0.25, 0.045], abs=1e-6)
-
-
-def test_a_retriever_of_weight_0_neither_wins_nor_votes() -> None:
-    found = scores(*THREE, weights=[0, 0.5, 0.4], lambdas=[1])
-    assert found == pytest.approx([0.05, 0.04], abs=1e-6)  # the second and the third have 0.1 in common
 
 
 @pytest.mark.parametrize(("weights", "winner"), [([0.2, 0.5, 0.5], "b"), ([0.5, 0.5, 0.2], "a"), ([1, 1, 1], "a")])
@@ -129,33 +131,6 @@ def test_ties_go_to_the_higher_weight_and_then_to_the_earlier(weights: list[floa
 
 
 # -- the similarities
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "alike"),
-    [
-        ("Paris", "Paris, France", 1),
-        ("in 1815, or so", "1815", 1),
-        ("18", "1815", 0),  # no whole word
-        ("Jane Austen", "Austen, Jane", 0),
-        ("1.5 million", "15 million", 0),
-        ("-15 °C", "minus 15 °C", 1),
-    ],
-)
-def test_em_is_containment_of_whole_words_either_way(one: str, other: str, alike: int) -> None:
-    assert similarity("em", [one, other])[0, 1] == similarity("em", [other, one])[0, 1] == alike
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "overlap"),
-    [
-        ("Jane Austen", "Miss Jane Austen wrote it", 4 / 7),  # 2 * 2 / (2 + 5)
-        ("new new york", "New York City", 4 / 6),  # each word counts as often as it is there
-        ("3.5%", "35%", 0),
-    ],
-)
-def test_f1_is_the_overlap_of_words(one: str, other: str, overlap: float) -> None:
-    assert similarity("f1", [one, other])[0, 1] == pytest.approx(overlap)
 
 
 EAST, NORTH = [1.0, 0.0], [0.0, 1.0]
@@ -179,6 +154,36 @@ class Tokeniser(Encoder):
         return [text.split() for text in texts]
 
 
+HALF = math.sqrt(0.5)
+RARE = (math.log(4 / 3) + math.log(2) * HALF) / (math.log(4 / 3) + math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "alike"),
+    [
+        ("em", ["Paris", "Paris, France"], 1),
+        ("em", ["in 1815, or so", "1815"], 1),
+        ("em", ["18", "1815"], 0),  # no whole word
+        ("em", ["Jane Austen", "Austen, Jane"], 0),
+        ("em", ["1.5 million", "15 million"], 0),
+        ("em", ["-15 °C", "minus 15 °C"], 1),
+        ("f1", ["Jane Austen", "Miss Jane Austen wrote it"], 4 / 7),  # 2 * 2 / (2 + 5)
+        ("f1", ["new new york", "New York City"], 4 / 6),  # each word counts as often as it is there
+        ("f1", ["3.5%", "35%"], 0),
+        ("bertscore", ["[CLS] a", "[CLS] b"], 0),
+        # Of two answers a is in both: ln(3 / 3) = 0. b and c are in one each, and match with 0.7071 at best.
+        ("bertscore-idf", ["a b", "a c"], HALF),
+        # Of three, ln(4 / 3) for b in two and ln(4 / 2) for c in one: b matches b, c matches b with 0.7071.
+        ("bertscore-idf", ["a b", "a b c", "a"], 2 * RARE / (RARE + 1)),
+        # a is in three answers, b in two, c and d in one each. c matches a and d with 0.7071, d matches b with 1.
+        ("bertscore-rare", ["a b c", "a d", "a b"], 2 * HALF / (1 + HALF)),
+    ],
+)
+def test_two_answers_are_so_much_alike(name: str, answers: list[str], alike: float) -> None:
+    found = similarity(name, answers, evaluator=Tokeniser())
+    assert found[0, 1] == found[1, 0] == pytest.approx(alike)
+
+
 def test_bertscore_matches_each_token_with_the_most_similar_one() -> None:
     # "a b" and "c": a and b each match c with cos 45 degrees = 0.7071, so R = 0.7071; c matches either: P = 0.7071.
     # "a b" and "a": a matches a with 1, b with 0: R = 0.5; P = 1; F = 2 * 0.5 / 1.5 = 0.6667.
@@ -186,28 +191,6 @@ def test_bertscore_matches_each_token_with_the_most_similar_one() -> None:
     found = similarity("bertscore", ["a b", "c", "a"], evaluator=Tokeniser())
     assert found[np.triu_indices(3, 1)] == pytest.approx([math.sqrt(0.5), 2 / 3, math.sqrt(0.5)])
     assert found.diagonal().tolist() == [1, 1, 1] and (found == found.T).all()
-
-
-def test_bertscore_ignores_start_and_end_tokens() -> None:
-    assert similarity("bertscore", ["[CLS] a", "[CLS] b"], evaluator=Tokeniser())[0, 1] == 0
-
-
-def test_bertscore_with_idf_weighs_tokens_by_how_few_answers_have_them() -> None:
-    # Of two answers a is in both: ln(3 / 3) = 0. b and c are in one each, and match with 0.7071 at best.
-    assert similarity("bertscore-idf", ["a b", "a c"], evaluator=Tokeniser())[0, 1] == pytest.approx(math.sqrt(0.5))
-    # Of three, ln(4 / 3) for b in two and ln(4 / 2) for c in one: b matches b, c matches b with 0.7071.
-    heavy, light = math.log(2), math.log(4 / 3)
-    recall = 1.0
-    precision = (light + heavy * math.sqrt(0.5)) / (light + heavy)
-    expected = 2 * precision * recall / (precision + recall)
-    found = similarity("bertscore-idf", ["a b", "a b c", "a"], evaluator=Tokeniser())
-    assert found[0, 1] == pytest.approx(expected)
-
-
-def test_bertscore_rare_gives_the_more_frequent_half_of_the_tokens_no_weight() -> None:
-    # a is in three answers, b in two, c and d in one each. c matches a and d with 0.7071, d matches b with 1.
-    found = similarity("bertscore-rare", ["a b c", "a b", "a d"], evaluator=Tokeniser())
-    assert found[0, 2] == pytest.approx(2 * math.sqrt(0.5) / (1 + math.sqrt(0.5)))
 
 
 @pytest.mark.parametrize(

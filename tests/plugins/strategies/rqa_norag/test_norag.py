@@ -33,5 +33,6 @@ async def test_an_empty_reply_abstains_and_says_so(reply: str) -> None:
 
 @pytest.mark.parametrize("reply", ["<think>cut short", "I go through them. First, George Washington"])
 async def test_a_reply_that_is_cut_is_an_error(reply: str) -> None:
-    with pytest.raises(CutError):
+    with pytest.raises(CutError, match="max_tokens") as raised:
         await answer(ScriptedModel([Completion(reply, finish="length")]))
+    assert "Raise `max_tokens`" in raised.value.hint and not raised.value.retryable

@@ -9,7 +9,7 @@ from robust_qa import Answer, Passage, Question
 from robust_qa.kit import cite
 from robust_qa.testing import OverlapEvaluator, ScriptedModel, StaticRetriever, toolbox
 from rqa_rag import Rag
-from rqa_sufficient import Rating, Sufficient, parse_rating
+from rqa_sufficient import Sufficient
 
 QUESTION = "When was the lighthouse built?"
 BUILT = Passage("The lighthouse was built in 1871.", id="log")
@@ -99,16 +99,3 @@ async def test_a_sure_answer_costs_no_search() -> None:
 async def test_an_abstention_stays_one_and_is_not_rated() -> None:
     answer = await gate([BUILT], then=Fixed(None, None), reader=ScriptedModel([]))
     assert (answer.text, answer.reason) == (None, "Not found.")
-
-
-@pytest.mark.parametrize(
-    ("reply", "rating"),
-    [
-        ('{"missing": "nothing", "sufficient": true}', Rating(True, "nothing")),
-        ("missing: the year\nsufficient: No.", Rating(False, "the year")),
-        ("**Sufficient:** yes", Rating(True)),
-        ("I cannot tell.", Rating()),
-    ],
-)
-def test_replies_of_both_forms_are_read(reply: str, rating: Rating) -> None:
-    assert parse_rating(reply) == rating

@@ -8,8 +8,7 @@ import pytest
 from robust_qa import Answer, ConfigError, Passage, Question
 from robust_qa.testing import ScriptedModel, assert_conforms, embedder_handle, toolbox
 from rqa_rag import Rag
-from rqa_trustrag import TrustRag
-from rqa_trustrag.clusters import mean_rouge_l, two_means
+from rqa_trustrag import TrustRag, mean_rouge_l, two_means
 
 QUESTION = "When was the lighthouse built?"
 HONEST = [
