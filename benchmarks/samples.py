@@ -39,7 +39,7 @@ def rows_of(path: Path) -> list[Row]:
 
 
 def held(group: str) -> bool:
-    """Return whether models/judge/rows.py, or models/reader_rows/questions.py, keeps the rows of a group from training."""
+    """Return whether models/judge and models/reader_rows keep the rows of a group from training."""
     return zlib.crc32(group.encode()) % 10 == 0
 
 
@@ -105,7 +105,8 @@ def table(lines: list[str]) -> str:
 
 
 def tatqa(data: Path) -> Iterator[Row]:
-    chosen = drawn((row for row in rows_of(data / "questions/train/tatqa.jsonl.gz") if held(report_of(row["context"]))), 80)
+    rows = rows_of(data / "questions/train/tatqa.jsonl.gz")
+    chosen = drawn((row for row in rows if held(report_of(row["context"]))), 80)
     names: dict[str, str] = {}
     for row in chosen:
         if row["context"] not in names:
