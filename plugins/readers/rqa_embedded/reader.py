@@ -128,7 +128,8 @@ class EmbeddedReader:
         """Return the parts that most likely answer each (question, passages), best first, computed as one batch.
 
         The score is the calibrated probability that the sentence of the highlight answers the question. The packaged
-        model, which knows only English, gives none for other languages.
+        model, which knows only English, gives none for other languages, and none if yes or no is wanted: of 18 such
+        sentences over abstracts of PubMedQA one was right.
         """
         from .evidence import find_evidence, find_parts, quotes
 
@@ -142,10 +143,10 @@ class EmbeddedReader:
     @staticmethod
     def _scored(found: list[Quote], request: Request) -> list[Quote]:
         question, passages = request
-        english = language_of_question(question) == "en"
+        is_read = language_of_question(question) == "en" and not is_yes_no(question)
         return [
             each
-            if english and _language_of_passage(question, passages[each.passage]) == "en"
+            if is_read and _language_of_passage(question, passages[each.passage]) == "en"
             else replace(each, score=None)
             for each in found
         ]

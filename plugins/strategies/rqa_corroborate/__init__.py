@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import PROBABLE, Answer
+from robust_qa import Answer
 from robust_qa.kit import ask_each
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Corroborate:
         from .editions import Editions
         from .result import abstention, answer_of, is_sure, sentence_of
         from .sources import sources_of
-        from .weighing import about, weigh
+        from .weighing import VOICE, about, weigh
 
         passages = await toolbox.retrieve(question)
         if not passages:
@@ -49,7 +49,7 @@ class Corroborate:
         said = await self._ask(editions.question, sources, toolbox)
         kept, history = editions.split(said)
         sides = about(question, weigh(kept))
-        if sides and sides[0].confidence >= PROBABLE:
+        if sides and sides[0].confidence >= VOICE:
             old = [each.source for each in history]
             others = [each for each in sources if each not in sides[0].sources and each not in old]
             rest = sides[0].best.rest
@@ -60,7 +60,7 @@ class Corroborate:
         told = editions.told(sides[0].best, history) if sides else ""
         if is_sure(sides, toolbox.threshold):
             return answer_of(sides, toolbox.threshold, told)
-        if sum(side.best.confidence >= PROBABLE for side in sides) < 2:  # nobody may contradict the sentence
+        if sum(side.best.confidence >= VOICE for side in sides) < 2:  # nobody may contradict the sentence
             old_ones = [each for source in editions.others for each in source.passages]
             current = [each for each in passages if each not in old_ones]
             sentence = sentence_of(await toolbox.quote(current), current, toolbox.threshold)

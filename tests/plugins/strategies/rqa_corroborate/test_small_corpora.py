@@ -58,7 +58,7 @@ CORPORA = {
          "See you at the annual meeting on May 3rd, 2024!", "The annual meeting is on 10 May 2024 in the library."),
     ),
     "warranty": Corpus(
-        "How long is the warranty of the pump?", "two-year", "12 months",
+        "How long is the warranty of the pump?", "24 months", "12 months",
         ("The pump comes with a two-year warranty.", "Pump warranty: 12 months.",
          "Warranty: the pump is covered for 24 months from purchase."),
     ),
