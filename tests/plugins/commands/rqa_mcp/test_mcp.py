@@ -81,9 +81,10 @@ async def test_an_answer_cites_passages_that_can_be_read(tmp_path: Path, docs: P
     async with agent(tmp_path, "mcp", "--docs", docs) as client:
         result = await client.call_tool("ask", {"question": "Who was the keeper?"})
         answer = result.structured_content
-        assert (answer["answer"], answer["strategy"], answer["abstained"]) == ("Bo Renn", "corroborate", False)
+        assert answer["answer"] == "The keeper was Bo Renn."
+        assert (answer["strategy"], answer["abstained"]) == ("corroborate", False)
         (citation, *_) = answer["citations"]
-        assert citation["quote"] == "The keeper was Bo Renn."
+        assert "The keeper was Bo Renn." in citation["quote"]
         (content,) = (await client.read_resource(citation["uri"])).contents
         assert "The keeper was Bo Renn." in content.text
         assert json.loads(result.content[0].text) == answer
@@ -118,7 +119,7 @@ def test_the_inspector_of_the_protocol_can_use_the_server(tmp_path: Path, docs: 
     server = [*inspector, *RQA, "mcp", "--docs", str(docs)]
     call = ["--method", "tools/call", "--tool-name", "ask", "--tool-arg", "question=Who was the keeper?"]
     told = subprocess.run([*server, *call], env={**os.environ, **environment(tmp_path)}, capture_output=True, text=True)
-    assert json.loads(told.stdout)["structuredContent"]["answer"] == "Bo Renn", told.stderr
+    assert json.loads(told.stdout)["structuredContent"]["answer"].endswith("Bo Renn."), told.stderr
 
 
 def test_the_entry_for_registries_names_this_version_and_command() -> None:
@@ -322,7 +323,7 @@ def test_a_line_that_is_no_message_gets_an_error(tmp_path: Path, docs: Path, lin
 def test_half_an_emoji_in_a_question_is_a_replacement_character(tmp_path: Path, docs: Path) -> None:
     with raw(tmp_path, "mcp", "--docs", docs) as process:
         send(process, *HELLO, ask(2, question="Who was the keeper? \ud83d"))
-        assert replies(process, 2)[-1]["result"]["structuredContent"]["answer"] == "Bo Renn"
+        assert replies(process, 2)[-1]["result"]["structuredContent"]["answer"].endswith("Bo Renn.")
 
 
 @pytest.mark.parametrize("leaves", ["closes", "cancels"])
@@ -357,7 +358,7 @@ async def test_http_has_the_same_tools(tmp_path: Path, docs: Path) -> None:
     with serving(tmp_path, "--docs", docs, command=HTTP) as server:
         async with Client(server.url, read_timeout_seconds=30) as client:
             result = await client.call_tool("ask", {"question": "Who was the keeper?"})
-            assert result.structured_content["answer"] == "Bo Renn"
+            assert result.structured_content["answer"].endswith("Bo Renn.")
             (citation, *_) = result.structured_content["citations"]
             assert "Bo Renn" in (await client.read_resource(citation["uri"])).contents[0].text
         assert await asyncio.to_thread(server.stop) == 0
