@@ -91,7 +91,7 @@ def _call(step: Step) -> tuple[str, ...]:
 
 
 def _answer(line: _Line, spent: Mapping[tuple[str, ...], float]) -> Answer:
-    """Return the answer. A cached call counts the seconds `spent` where it was made, whoever was asked first."""
+    """Return the answer, in which a cached call costs the seconds that it took when it was made (`spent`)."""
     trace = tuple(
         replace(step, cached=False, seconds=spent[_call(step)]) if step.cached and _call(step) in spent else step
         for step in line.trace

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _Share = Annotated[float, Meta(ge=0, le=1)]
 
+_STEPS = 100  # of k-means at most
+
 
 class TrustRag:
     """Leaves out a cluster of passages that are alike in meaning and words, then lets another strategy answer."""
@@ -84,9 +86,6 @@ class TrustRag:
         if self.embedder is None:
             raise ConfigError("Strategy 'trustrag' needs an embedder.", hint="Set `embedder` under [defaults].")
         return self.embedder
-
-
-_STEPS = 100
 
 
 def two_means(vectors: NDArray[Any]) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Folders with several editions of a document: the one that the question asks for answers, and the others are told."""
+"""Folders with several editions of a document: one is asked for and gives the answer, and the others are told."""
 
 from __future__ import annotations
 
