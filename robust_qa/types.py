@@ -249,13 +249,17 @@ class Step:
 
 
 Verdict = Literal["supported", "contradicted", "disputed", "not decided"]
-Standing = Literal["", "supported", "partly supported", "not confirmed", "contradicted", "not in the documents"]
+Standing = Literal[
+    "", "supported", "partly supported", "disputed", "not confirmed", "contradicted", "not in the documents"
+]
 LEADS: Mapping[Standing, str] = {
+    "disputed": "Your documents disagree: ",
     "not confirmed": "Not confirmed: ",
     "contradicted": "Your documents contradict this: ",
     "not in the documents": "Not in your documents: ",
 }
-"""What stands before an answer if no source supports any of its sentences."""
+"""What stands before an answer if no sentence of it is supported and undisputed."""
+_MAJORITY = 3  # supporting sources for each contradicting one, from which a sentence is not disputed
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +282,11 @@ class Checked:
     def holds(self) -> bool:
         """Whether a source supports the sentence, and all of its numbers and names stand in a text."""
         return self.verdict in ("supported", "disputed") and not self.missing
+
+    @property
+    def is_disputed(self) -> bool:
+        """Whether sources contradict the sentence, and no clear majority of them supports it."""
+        return len(self.supporting) < _MAJORITY * len(self.contradicting)
 
 
 def _escaped(text: str) -> str:
@@ -336,8 +345,10 @@ class Answer:
         """How the sources stand to an answer that was checked, "" to any other."""
         if not self.checks or self.text is None:
             return ""
-        if held := sum(each.holds for each in self.checks):
-            return "supported" if held == len(self.checks) else "partly supported"
+        if held := [each for each in self.checks if each.holds]:
+            if all(each.is_disputed for each in held):
+                return "disputed"
+            return "supported" if len(held) == len(self.checks) else "partly supported"
         if any(each.missing for each in self.checks):
             return "not in the documents"
         if any(each.contradicting for each in self.checks):
@@ -360,8 +371,9 @@ class Answer:
             before, found, rest = rest.partition(each.sentence)
             body = found.rstrip(".!? ")
             note = f"no source says {', '.join(each.missing)}" if each.missing else ""
-            if several and not (note or each.holds or each.reason):
-                note = "contradicted" if each.contradicting else "not confirmed"
+            if several and not (note or each.reason):
+                against = "disputed" if each.is_disputed else ""
+                note = against if each.holds else "contradicted" if each.contradicting else "not confirmed"
             cited = mark(each.supporting) if several and each.holds else ""
             shown += f"{before}{body}{f' ({note})' if note else ''}{found[len(body) :]}{cited}"
         return shown + rest

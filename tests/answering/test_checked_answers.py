@@ -90,7 +90,7 @@ def test_of_an_answer_that_is_half_right_one_sentence_has_its_source_and_the_oth
 def test_a_contradiction_shows_both_sides_with_their_quotes(ask: Any) -> None:
     shown = ask("Documents: 6\nAnswer: 1817", BUILT, TEXTS | BROCHURE)
     assert [line for line in shown.lines if not line.startswith("    ")][:6] == [
-        "1817",
+        "Your documents disagree: 1817",
         "",
         "[1] brochure.md",
         "",
@@ -98,7 +98,7 @@ def test_a_contradiction_shows_both_sides_with_their_quotes(ask: Any) -> None:
         "○ The lighthouse at Skerry Point was built in 1871 by the engineer Ingrid Valdane.: [2]",
     ]
     sides = [[cited["source"] for cited in side["citations"]] for side in shown.json["conflicts"]]
-    assert (sides, shown.json["checks"][0]["verdict"]) == ([["brochure.md"], ["history.md"]], "disputed")
+    assert (sides, shown.json["standing"]) == ([["brochure.md"], ["history.md"]], "disputed")
 
 
 def test_a_refusal_is_no_answer(ask: Any) -> None:

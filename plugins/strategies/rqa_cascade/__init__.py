@@ -117,7 +117,7 @@ def together(read: Answer, asked: Answer) -> Answer:
     if likeliest is None or all(each.verdict == "supported" and each.holds for each in asked.checks):
         sides = tuple(replace(side, chosen=_same(side.text, asked.text)) for side in read.conflicts)
         return replace(asked, conflicts=asked.conflicts or (sides if any(side.chosen for side in sides) else ()))
-    if not _same(likeliest.text, asked.text) or asked.standing != "supported":
+    if not _same(likeliest.text, asked.text) or asked.standing not in ("supported", "disputed"):
         standing = f" ({asked.standing})" if asked.unsupported else ""
         return replace(read, reason=f"{read.reason} The language model says “{asked.text}”{standing}.".strip())
     conflicts = tuple(replace(side, chosen=side.text == likeliest.text) for side in read.conflicts)

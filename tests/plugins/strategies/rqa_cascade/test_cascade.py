@@ -131,7 +131,7 @@ async def test_in_a_dispute_the_model_is_no_further_source() -> None:
 
 async def test_a_model_that_agrees_with_the_likelier_side_makes_it_the_answer() -> None:
     answer, _ = await ask_model(BUILT, "in 1871", LIGHT, LOG, BROCHURE)
-    assert (answer.text, answer.standing) == ("in 1871", "supported")
+    assert (answer.text, answer.standing) == ("in 1871", "disputed")
     assert [(side.text, side.chosen) for side in answer.conflicts] == [("1871", True), ("1817", False)]
     assert {cited.source for cited in answer.citations} == {"1.md", "2.md"}
 
