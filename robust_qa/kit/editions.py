@@ -44,17 +44,18 @@ def newest_first(positions: Sequence[Position]) -> tuple[Position, ...]:
 _HEAD = 600  # characters in which a document says what it is
 _VERSION = re.compile(
     r"(?<![^\W_])(?:version|ver\.?|v|release|revision|rev\.?|edition|issue)[\s._:-]{0,3}(\d+(?:[._]\d+)*)(?![^\W_])"
-    r"|(?<=[^\W\d_])[\s_-](\d+(?:\.\d+)+)(?![^\W_]|\.\d)",
+    r"|(?<=[^\W\d_])[\s._-](\d+(?:\.\d+)+)(?![^\W_]|\.\d)",
     re.IGNORECASE,
 )
 _VERSION_LINE = re.compile(rf"^\W*(?:document |current )?(?:{_VERSION.pattern})", re.IGNORECASE | re.MULTILINE)
 _PAST = re.compile(
-    r"(?<![^\W_])(draft|archived?|old|superseded|obsolete|outdated|previous|former|legacy|expired|withdrawn|backup)"
+    r"(?<![^\W_])(draft|archived?|historical|old|superseded|obsolete|outdated|previous|former|legacy|expired|withdrawn"
+    r"|backup)"
     r"(?![^\W_])",
     re.IGNORECASE,
 )
-_DRAFT_LINE = re.compile(r"^\W*(?:status\W{1,3})?(draft|superseded|archived|obsolete|withdrawn)\W*$", re.I | re.M)
-_PRESENT = frozenset(content_terms("final current latest new approved"))
+_DRAFT_LINE = re.compile(r"^\W*(?:status\W{1,3})?(draft|superseded|archived|obsolete|withdrawn)(?:\W*$| by )", re.I | re.M)
+_NO_NAME = frozenset(content_terms("final current latest new approved version edition revision"))
 _NAMED = re.compile(  # 2024, 2024-05, 2024_05_12 or 20240512
     r"(?<![^\W_])((?:19|20)\d\d)(?:[-_](0[1-9]|1[0-2])(?:[-_]([0-3]\d))?|(0[1-9]|1[0-2])([0-3]\d))?(?![^\W_]|-\d)"
 )
@@ -167,4 +168,4 @@ def _plain(text: str) -> Iterable[str]:
     for each in reversed(quantities(text)):
         if each.kind == "date":
             text = f"{text[: each.start]} {text[each.end :]}"
-    return [term for term in content_terms(_NAMED.sub(" ", text)) if term not in _PRESENT]
+    return [term for term in content_terms(_NAMED.sub(" ", text)) if term not in _NO_NAME]
