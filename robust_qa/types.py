@@ -360,6 +360,11 @@ class Answer:
         """Whether the documents contradict the answer or lack something in it, and support no sentence of it."""
         return self.standing in ("contradicted", "not in the documents")
 
+    @property
+    def doubted(self) -> bool:
+        """Whether the answer is shown with a doubt before it, such as "Not confirmed:"."""
+        return self.standing in LEADS
+
     def marked(self, mark: Callable[[Sequence[Citation]], str]) -> str:
         """Return the answer as it is shown: its lead, and after each sentence what no source says, and its sources.
 

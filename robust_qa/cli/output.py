@@ -18,7 +18,7 @@ from ..config.files import atomic_write
 from ..encoding import as_json
 from ..errors import Exit, InputError
 from ..sanitize import printable, printable_json, single_line
-from ..types import LEADS, Answer, Citation, Position, Step
+from ..types import Answer, Citation, Position, Step
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -156,7 +156,7 @@ def print_answer(
 
     out, guess = console(), answer.probable
     sure = answer.text is not None
-    weak = guess or answer.standing in LEADS
+    weak = guess or answer.doubted
     lead = Text(marked_answer(answer) if sure else single_line(answer.lead), _UNSURE if weak else "bold" * sure)
     if sure and out.is_terminal and answer.confidence is not None:  # a pipe gets the answer alone on its line
         lead.append(f" ({answer.confidence:.0%})", "not bold")

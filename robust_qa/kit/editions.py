@@ -54,7 +54,9 @@ _PAST = re.compile(
     r"(?![^\W_])",
     re.IGNORECASE,
 )
-_DRAFT_LINE = re.compile(r"^\W*(?:status\W{1,3})?(draft|superseded|archived|obsolete|withdrawn)(?:\W*$| by )", re.I | re.M)
+_DRAFT_LINE = re.compile(
+    r"^\W*(?:status\W{1,3})?(draft|superseded|archived|obsolete|withdrawn)(?:\W*$| by )", re.I | re.M
+)
 _NO_NAME = frozenset(content_terms("final current latest new approved version edition revision"))
 _NAMED = re.compile(  # 2024, 2024-05, 2024_05_12 or 20240512
     r"(?<![^\W_])((?:19|20)\d\d)(?:[-_](0[1-9]|1[0-2])(?:[-_]([0-3]\d))?|(0[1-9]|1[0-2])([0-3]\d))?(?![^\W_]|-\d)"

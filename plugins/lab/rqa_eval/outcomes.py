@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from robust_qa import Answer, Citation, Outcome, Position, Step, Usage
+from robust_qa import Answer, Checked, Citation, Outcome, Position, Step, Usage
 
 from .folder import Folder, Lines
 from .questions import passage_of
@@ -25,6 +25,7 @@ class _Line(msgspec.Struct):
     citations: tuple[Citation, ...] = ()
     conflicts: tuple[Position, ...] = ()
     best_guess: Position | None = None
+    checks: tuple[Checked, ...] = ()
     reason: str = ""
     usage: Usage = Usage()
     seconds: float = 0.0
@@ -103,6 +104,7 @@ def _answer(line: _Line, spent: Mapping[tuple[str, ...], float]) -> Answer:
         line.citations,
         line.conflicts,
         best_guess=line.best_guess,
+        checks=line.checks,
         reason=line.reason,
         details=line.details,
         strategy=line.strategy,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robust_qa import Answer, Citation, Outcome, Passage, Position, Step, Usage
+from robust_qa import Answer, Checked, Citation, Outcome, Passage, Position, Step, Usage
 from rqa_eval.metrics import METRICS, over_reply, risk  # private: values by hand for a hundred answers
 
 NONE = float("nan")
@@ -137,6 +137,14 @@ def test_strict_wants_every_right_answer_told_and_no_wrong_one(answer: Any, side
     outcome = Outcome("When?", (("1871", "1902"),), given, row=row)
     assert NAMED["strict"].measure(outcome) == expected
     assert measure("strict", answer, "1871", "1902") is None  # of other sets, the answers are alternatives
+
+
+@pytest.mark.parametrize(("verdict", "expected"), [("supported", 1), ("not decided", 0)])
+def test_a_wrong_answer_with_a_doubt_before_it_is_marked(verdict: Any, expected: float) -> None:
+    given = Answer("1817", checks=(Checked("1817", verdict),))
+    outcome = Outcome("When?", (("1871",),), given)
+    assert [NAMED[name].measure(outcome) for name in ("wrong", "unmarked")] == [1, expected]
+    assert measure("unmarked", "1871", "1871") == 0
 
 
 def test_a_probable_answer_is_no_answer() -> None:
