@@ -145,7 +145,7 @@ def marked_answer(answer: Answer) -> str:
 
 
 def print_answer(
-    answer: Answer, *, shown: str = "", cost: bool = True, whole: bool = False, more: str = "-v shows them"
+    answer: Answer, *, shown: str = "", cost: bool = True, whole: bool = False, more: str = "-v"
 ) -> None:
     """Print the answer with its quotes, then the other sides with theirs, on stdout, and the cost on stderr.
 
@@ -218,8 +218,8 @@ def _print_others(answer: Answer, whole: bool, more: str = "") -> None:
     out, asked = console(), set(content_terms(answer.question))
     out.print()
     if not whole:
-        count = "1 passage" if len(others) == 1 else f"{len(others)} passages"
-        out.print(Text(f"Also found: {count} ({more})", style="dim"))
+        count, them = ("1 passage", "it") if len(others) == 1 else (f"{len(others)} passages", "them")
+        out.print(Text(f"Also found: {count} ({more} shows {them})", style="dim"))
         return
     out.print("Also found:")
     for number, citation in enumerate(others, start=len(answer.numbered) + 1):

@@ -54,7 +54,7 @@ def test_a_probable_answer_comes_with_its_quote_and_further_passages_are_only_co
         "[1] Ada · ada.md",
         "    “Ada was born in 1815.”",
         "",
-        "Also found: 1 passage (-v shows them)",
+        "Also found: 1 passage (-v shows it)",
     ]
     output.print_answer(answer, whole=True)
     assert "[2] A book · https://example.org/book\n" in capsys.readouterr().out

@@ -111,7 +111,7 @@ class Conversation:
         answer = dataclasses.replace(answer, usage=usage + answer.usage)
         with redirect_stdout(self._screen):
             shown = live.end(marked_answer(answer))
-            print_answer(answer, shown=shown, cost=self._run.verbosity >= 0, more="/sources shows them")
+            print_answer(answer, shown=shown, cost=self._run.verbosity >= 0, more="/sources")
         self._last = answer
         self._turns += [Message("user", text), Message("assistant", answer.lead)]
 
