@@ -54,10 +54,11 @@ async def checked(
     text, named, reason = _without_marks(answer.text, replies)
     is_english = {language_of_question(each) for each in (question, text)} == {"en"}
     judging = judging if is_english else None
-    question = f"{question.rstrip('? ')}?"
     claims = [text[start:end] for start, end in statements(text)]
-    check = partial(_check, question=question, passages=[*named, *passages], judging=judging)
+    check = partial(_check, question=f"{question.rstrip('? ')}?", passages=[*named, *passages], judging=judging)
     checks = await asyncio.gather(*(check(claim, alone=n > 0) for n, claim in enumerate(claims)))
+    if judging and _is_short(checks) and not await _is_answered(question, passages, judging):
+        checks = [replace(each, verdict="not decided", supporting=()) for each in checks]
     sides = list(answer.conflicts)
     if judging is None:
         citations = [*answer.citations, *(cite(passage, text) for passage in named)]
@@ -81,6 +82,26 @@ async def checked(
         reason=f"{answer.reason} {reason}".strip(),
     )
     return replace(found, confidence=None) if found.unsupported else found
+
+
+def _is_short(checks: Sequence[Checked]) -> bool:
+    """Return whether all of the answer is a supported word or two, which make a claim only with the question."""
+    return [each.verdict for each in checks] == ["supported"] and len(checks[0].sentence.split()) < _SENTENCE
+
+
+async def _is_answered(question: str, passages: Sequence[Passage], judging: Toolbox) -> bool:
+    """Return whether a passage likely answers the question, by the evaluator's `upper`.
+
+    The judge believes a short answer that has the question's form. Of 53 wrong ones that it believed, over 141
+    questions of unseen documents, the packaged evaluator doubts 28, and 2 of 40 right ones.
+    """
+    thresholds = None if is_yes_no(question) else judging.thresholds()
+    if thresholds is None:
+        return True
+    texts = [with_title(each.title, each.text) for each in passages]
+    with suppress(RqaError):  # the answer was paid for
+        return max(await judging.score(question, texts)) >= thresholds[0]
+    return True
 
 
 async def _check(

@@ -144,9 +144,7 @@ def marked_answer(answer: Answer) -> str:
     return printable(answer.marked(lambda cited: " " + "".join(f"[{numbers[each]}]" for each in cited)))
 
 
-def print_answer(
-    answer: Answer, *, shown: str = "", cost: bool = True, whole: bool = False, more: str = "-v"
-) -> None:
+def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, whole: bool = False, more: str = "-v") -> None:
     """Print the answer with its quotes, then the other sides with theirs, on stdout, and the cost on stderr.
 
     `shown`: the first part of the answer, which is on the screen already. Other passages are only counted below an

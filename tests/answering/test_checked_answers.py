@@ -101,6 +101,11 @@ def test_a_contradiction_shows_both_sides_with_their_quotes(ask: Any) -> None:
     assert (sides, shown.json["standing"]) == ([["brochure.md"], ["history.md"]], "disputed")
 
 
+def test_a_short_answer_to_what_no_document_answers_is_not_confirmed(ask: Any) -> None:
+    shown = ask("Documents: 4\nAnswer: Joan Pascoe", "Who is the keeper of the bell?")
+    assert (shown.lines[0], shown.json["standing"]) == ("Not confirmed: Joan Pascoe", "not confirmed")
+
+
 def test_a_refusal_is_no_answer(ask: Any) -> None:
     shown = ask("The documents do not say when it was built.")
     assert shown.lines[0] == "The passages do not hold an answer."
