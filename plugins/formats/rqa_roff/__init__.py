@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from robust_qa.documents import Block, Blocks, Document, File, Report, as_title, read_text, unwrapped
 
-_MACRO = re.compile(r"['.]\s*([A-Za-z]{2})?")
+_BEGIN = re.compile(r"^['.]\s*(?:TH|Dd|SH|Sh)\b", re.MULTILINE)
 _ESCAPE = re.compile(  # names have a limit, so that the search is linear
     r"\\f(?:\[[^\]]{0,99}\]|\([A-Za-z]{2}|.)|\\s(?:\[[^\]]{0,99}\]|[+-]?\d)|\\m\[[^\]]{0,99}\]|\\\*(?:\[(?P<string>[^\]]{0,99})\]|\((?P<two>..)|(?P<one>.))"
     r"|\\\((?P<pair>..)|\\\[(?P<named>[^\]]{0,99})\]|\\[hvwlLDNoX]'[^']{0,99}'|\\[&|^%!/,:c{}p]|\\(?P<other>.)"
@@ -39,14 +39,8 @@ def read(file: File, report: Report) -> Iterator[Document]:
 
 
 def is_roff(text: str) -> bool:
-    """Return whether `text` begins as a manual page does: with .TH, .Dd or .SH after other macros and comments."""
-    for line in filter(str.strip, text.split("\n")):
-        macro = _MACRO.match(line)
-        if macro is None:
-            return False
-        if macro[1] in ("TH", "Dd", "SH", "Sh"):
-            return True
-    return False
+    """Return whether `text` begins as a manual page does: with a macro or a comment, and .TH, .Dd or .SH below."""
+    return text.lstrip()[:1] in (".", "'") and _BEGIN.search(text) is not None
 
 
 def read_roff(text: str, line: int = 1) -> tuple[str, list[Block]]:

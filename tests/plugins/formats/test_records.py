@@ -28,6 +28,11 @@ DTEND;VALUE=DATE:20260503
 SUMMARY:Spring regatta
 ORGANIZER;CN=Ida Moe:mailto:ida@club.example
 END:VEVENT
+BEGIN:VEVENT
+DTSTART;VALUE=DATE:20260606
+DTEND;VALUE=DATE:20260606
+SUMMARY:Work day
+END:VEVENT
 END:VCALENDAR
 """
 CARDS = """BEGIN:VCARD
@@ -89,6 +94,7 @@ wrote:
                 "Summary: Annual meeting; Start: 2026-04-11 18:30 (Europe/Oslo); End: 2026-04-11 20:00 (Europe/Oslo); "
                 "Location: Boat house, room 2; Description: Bring your proposals.",
                 "Summary: Spring regatta; Start: 2026-05-02; End: 2026-05-02; Organizer: Ida Moe <ida@club.example>",
+                "Summary: Work day; Start: 2026-06-06; End: 2026-06-06",
             ],
         ),
         (

@@ -102,6 +102,10 @@ def test_a_compressed_page_is_read(document):
     assert document("toll.1.gz", gzip.compress(MAN.encode())).title == "toll(1)"
 
 
+def test_a_page_may_define_macros_before_its_title(document):
+    assert document("toll.1", f".de FN\n\\fI\\|\\\\$1\\|\\fP\n..\n{MAN}").title == "toll(1)"
+
+
 @pytest.mark.parametrize("text", ["1. one\n.TH", ".hidden is a file\n"])
 def test_a_text_with_the_suffix_of_a_section_is_no_page(document, text):
     assert document("notes.9", text).text.startswith(text.strip().partition("\n")[0])
