@@ -60,6 +60,10 @@ class Vectors:
         """Return the keys of all passages that have a vector."""
         return set(self._records["key"].tolist()) if len(self) else set()
 
+    def keys_of(self, embedder: str) -> set[bytes]:
+        """Return the keys of all passages that have a vector of `embedder`."""
+        return self.keys() if self.header and self.header.embedder == embedder else set()
+
     def nearest(self, query: Floats, n: int, among: Set[bytes] | None = None) -> list[bytes]:
         """Return the keys of the `n` vectors with the highest cosine to `query`, a unit vector; best first.
 
