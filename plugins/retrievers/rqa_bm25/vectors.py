@@ -23,7 +23,7 @@ from robust_qa.kit import atomic_write
 
 FILE = "vectors"
 _HEADER = 256  # bytes
-_BLOCK = 1 << 10  # records in one step of a scan, which fit into the cache of a core as floats
+_BLOCK = 1 << 9  # records in one step of a scan, which fit into the cache of a core as floats
 
 Floats = NDArray[np.float32]
 
