@@ -133,7 +133,12 @@ def _make_run(params: dict[str, Any]) -> Run:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog='Example: rqa ask --docs notes/ "Who wrote the first compiler?"',
 )
-@click.version_option(__version__, "-V", "--version", prog_name="rqa", message="%(prog)s %(version)s")
+@click.version_option(
+    __version__,
+    "-V",
+    "--version",
+    message=f"rqa %(version)s from {Path(__file__).parent} (Python {sys.version.partition(' ')[0]})",
+)
 # Options that load plugins are eager, so that --help can list the plugins' commands.
 @click.option(
     "--config",

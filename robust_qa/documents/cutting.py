@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice, takewhile
 
 from ..kit.text import sentences
@@ -313,5 +314,6 @@ def _shared(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
 
 
+@lru_cache(maxsize=16)  # a short document is a block and a sentence, too
 def _count(text: str) -> int:
     return len(_WORD.findall(text))

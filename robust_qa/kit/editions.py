@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from ..types import Position
-from .quantity import quantities
+from .quantity import dates
 from .text import content_terms
 
 _ISO = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?![\d-]))?)?(?![\d-])")
@@ -138,21 +138,21 @@ def edition_of(title: str, path: str = "", date: str = "") -> Edition:
 
 def date_in(name: str) -> str:
     """Return the date in a title or in the name of a file, "" if there is none."""
-    for each in quantities(name.replace("_", " ")):
-        if each.kind == "date" and re.match(r"\d{4}", each.value):
+    for each in dates(name.replace("_", " ")):
+        if re.match(r"\d{4}", each.value):
             return iso_date(each.value)
-    dates = (iso_date("-".join(filter(None, match.groups()))) for match in _NAMED.finditer(name))
-    return next(filter(None, dates), "")
+    named = (iso_date("-".join(filter(None, match.groups()))) for match in _NAMED.finditer(name))
+    return next(filter(None, named), "")
 
 
 def stated(text: str) -> tuple[str, str]:
     """Return the date that the first lines of a document state as its own, and its version or standing in words."""
     head = text[:_HEAD]
     date = ""
-    for each in quantities(head):
+    for each in dates(head):
         line = head[: each.start].rpartition("\n")[2]
         alone = not line.strip() and not head[each.end :].partition("\n")[0].strip()
-        if each.kind == "date" and not date and re.match(r"\d{4}-", each.value) and (alone or _FROM.search(line)):
+        if not date and re.match(r"\d{4}-", each.value) and (alone or _FROM.search(line)):
             date = iso_date(each.value)
     version, draft = _VERSION_LINE.search(head), _DRAFT_LINE.search(head)
     words = [f"version {version[1]}"] if version else []
@@ -167,7 +167,6 @@ def versions_in(text: str) -> list[tuple[int, ...]]:
 def _plain(text: str) -> Iterable[str]:
     """Yield the words of a title or a name without dates, versions and standing."""
     text = _PAST.sub(" ", _VERSION.sub(" ", text))
-    for each in reversed(quantities(text)):
-        if each.kind == "date":
-            text = f"{text[: each.start]} {text[each.end :]}"
+    for each in reversed(dates(text)):
+        text = f"{text[: each.start]} {text[each.end :]}"
     return [term for term in content_terms(_NAMED.sub(" ", text)) if term not in _NO_NAME]

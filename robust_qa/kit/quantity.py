@@ -73,10 +73,17 @@ class Quantity:
     end: int
 
 
+def dates(text: str) -> list[Quantity]:
+    """Return the dates in `text`, in order."""
+    return [Quantity("date", each["iso"] or _iso(each), each[0], *each.span()) for each in _DATE.finditer(text)]
+
+
 def quantities(text: str) -> list[Quantity]:
     """Return the quantities in `text`, in order. What one kind takes, the kinds after it leave."""
-    found: list[Quantity] = []
+    found = dates(text)
     taken = bytearray(len(text))  # 1 for each character of a quantity
+    for date in found:
+        taken[date.start : date.end] = b"\1" * (date.end - date.start)
 
     def add(kind: str, value: str, match: re.Match[str]) -> None:
         start, end = match.span()
@@ -84,8 +91,6 @@ def quantities(text: str) -> list[Quantity]:
             taken[start:end] = b"\1" * (end - start)
             found.append(Quantity(kind, value, match[0], *match.span()))
 
-    for match in _DATE.finditer(text):
-        add("date", match["iso"] or _iso(match), match)
     for match in _MONEY.finditer(text):
         currency = next(own for names, own in _CURRENCIES.items() if re.fullmatch(names, match["currency"]))
         add(f"money {currency}", _scaled(match["money"], match["scale"]), match)

@@ -2,6 +2,7 @@
 
 import io
 import os
+import platform
 import re
 import signal
 import stat
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import robust_qa
 from robust_qa import Exit, __version__
 from robust_qa.main import COMMANDS
 
@@ -35,7 +37,9 @@ def _no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_version(installed: str) -> None:
     ended = process(installed, "--version")
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"rqa {__version__}\n", "")
+    origin = Path(robust_qa.__file__).parent
+    assert ended.stdout == f"rqa {__version__} from {origin} (Python {platform.python_version()})\n"
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 COMMANDS_AND_GROUPS = [

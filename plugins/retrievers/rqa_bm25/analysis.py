@@ -48,9 +48,8 @@ _FOLDED: dict[int, str] = {
 # Stemmers that need accents. Words are stemmed again after their accents are removed, so that queries without
 # accents match too.
 _ACCENTED_ENDINGS = frozenset("es fr hu it pt ro tr".split())
-_COMPOUND = re.compile(
-    r"(?<![^\W_])[^\W_]{0,40}?(?:[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])|[^\W\d_](?=\d)|\d(?=[^\W\d_]))[^\W_]{1,40}(?![^\W_])"
-)
+_WORD = re.compile(r"[^\W_]+")
+_COMPOUND = re.compile(r"[^\W_]{0,40}?(?:[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])|[^\W\d_](?=\d)|\d(?=[^\W\d_]))[^\W_]{1,40}")
 _MOST_PARTS = 6  # more are data, such as a checksum
 _LONGEST_WORD = 128  # bytes; longer words are data such as base64
 
@@ -65,7 +64,8 @@ def analysed(text: str, language: str) -> list[str]:
 
 def compounds(text: str) -> dict[str, str]:
     """Return the words of `text` that consist of several, with their parts: parseHTTPCode, AB1234, E0417."""
-    found = {word: with_parts(word) for word in _COMPOUND.findall(text)}
+    unusual = [word for word in _WORD.findall(text) if not (word.isalpha() and word[1:].islower())]  # for speed
+    found = {word: with_parts(word) for word in unusual if _COMPOUND.fullmatch(word)}
     return {word: parts for word, parts in found.items() if parts.count(" ") < _MOST_PARTS}
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from robust_qa import EmbedderName
+from robust_qa import BusyError, EmbedderName
 from robust_qa.kit import fused, language_of_question, warn, with_title
 from rqa_bm25.copies import without_copies
 from rqa_bm25.retriever import Bm25
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 100  # passages of each ranking that are fused
 _QUICK_DEPTH = 30  # with `quick`: passages that are embedded for a query
-_MOST_EMBEDDED = 20_000  # passages whose vectors are kept in memory
+_POLL = 0.02  # seconds until a writer looks again whether another one is ready
 _BATCH = 256  # passages embedded at once, and then written
 _QUICK_EMBEDDED = 512  # passages that `refresh` embeds
 _QUICK_INDEX = 50_000  # passages in an index whose vectors `refresh` updates
@@ -49,7 +51,6 @@ class Hybrid(Bm25):
     def __init__(self, options: Options, *, embedder: EmbedderHandle) -> None:
         super().__init__(options)
         self._mode, self._quick, self._embedder = options.mode, options.quick, embedder
-        self._embedded: dict[str, Floats] = {}  # with `quick`: the vectors of texts, for the next queries
         self._vectors: tuple[str, Vectors] | None = None  # of a generation of the index
         self._left: tuple[str, set[bytes]] | None = None  # by the filter, of a generation of the index
 
@@ -59,6 +60,8 @@ class Hybrid(Bm25):
             return await asyncio.to_thread(super().retrieve, query, k)
         depth = _QUICK_DEPTH if self._quick else max(k, _DEPTH)
         by_words = await asyncio.to_thread(self._index.search, query, depth, self._only)
+        if self._quick and not by_words:
+            return []
         if self._mode == "hybrid" and not await asyncio.to_thread(self._embedder_knows, query):
             return await asyncio.to_thread(self._marked, fused([by_words], k))
         if self._quick:
@@ -80,17 +83,33 @@ class Hybrid(Bm25):
         return f"{generation} {header.embedder} {header.complete == generation}" if header else generation
 
     async def _ranked(self, query: str, passages: list[Passage]) -> list[Passage]:
-        """Return `passages` by their cosine to `query`."""
-        texts = [with_title(passage.title, passage.text) for passage in passages]
-        known = {text: self._embedded[text] for text in texts if text in self._embedded}
-        new = [text for text in dict.fromkeys(texts) if text not in known]
+        """Return `passages` by their cosine to `query`. Their vectors stay in the index, for the next questions."""
+        from rqa_bm25.index import key_of
+        from rqa_bm25.vectors import Vectors
+
+        by_key = {key_of(each.title, each.text): each for each in passages}
+        vectors = Vectors(self._index.folder)
+        known = vectors.keys_of(self._embedder.identity)
+        new = [key for key in by_key if key not in known]
         vector = await self._embedder.embed_query(query)
-        known.update(zip(new, await self._embedder.embed(new), strict=True))
-        if len(self._embedded) > _MOST_EMBEDDED:
-            self._embedded.clear()
-        self._embedded.update(known)
-        cosines = [float(known[text] @ vector) for text in texts]
-        return [passages[n] for n in sorted(range(len(passages)), key=lambda n: -cosines[n])]
+        if new:
+            texts = [with_title(by_key[key].title, by_key[key].text) for key in new]
+            vectors = await asyncio.to_thread(self._keep, new, await self._embedder.embed(texts))
+        return [by_key[key] for key in await asyncio.to_thread(vectors.nearest, vector, len(by_key), by_key.keys())]
+
+    def _keep(self, keys: Sequence[bytes], found: Floats) -> Vectors:
+        """Write vectors, and return all that are there. Waits while another process writes."""
+        from rqa_bm25.vectors import Vectors
+
+        while True:
+            with suppress(BusyError), self._index.locked(), self._index.guarded("Writing"):
+                vectors = Vectors(self._index.folder)
+                vectors.begin(self._embedder.identity, found.shape[1])
+                known = vectors.keys()
+                rows = [n for n, key in enumerate(keys) if key not in known]
+                vectors.append([keys[n] for n in rows], found[rows])
+                return Vectors(self._index.folder)
+            time.sleep(_POLL)
 
     def _embedder_knows(self, query: str) -> bool:
         """Return whether the embedder knows the language of the query."""
@@ -171,7 +190,7 @@ class Hybrid(Bm25):
             header = vectors.header
             if header and (header.embedder, header.complete) == (embedder, generation):
                 return report
-            known = vectors.keys() if header and header.embedder == embedder else set()
+            known = vectors.keys_of(embedder)
             if quick and report.passages > min(_QUICK_INDEX, len(known) + _QUICK_EMBEDDED):
                 return replace(report, pending=report.pending + report.added + report.changed)
             live: set[bytes] = set()

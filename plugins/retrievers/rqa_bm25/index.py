@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -434,14 +435,20 @@ def add_searched(entry: tantivy.Document) -> None:
     parts = " ".join(compounds(f"{title} {text}").values())
     entry.add_text("words", " ".join([*titled * 2, *analysed(f"{text} {parts}", language)]))
     entry.add_text("key", key_of(title, text).hex())
-    path = Path(file)
-    for place in (path, *path.parents):
-        entry.add_text("under", str(place))
-    for suffix in {path.suffix, Path(path.stem).suffix if path.suffix == ".gz" else path.suffix}:
-        entry.add_text("type", suffix.removeprefix(".").lower())
+    for name, value in _filed(file):
+        entry.add_text(name, value)
     entry.add_text("titled", " ".join(titled))
     digits = "".join(filter(str.isdecimal, day))
     entry.add_unsigned("since", int(digits[:8].ljust(8, "9")))  # the last day that YYYY or YYYY-MM can mean
+
+
+@lru_cache(maxsize=1)
+def _filed(file: str) -> list[tuple[str, str]]:
+    """Return the fields that a file gives to each of its passages."""
+    path = Path(file)
+    suffixes = {path.suffix, Path(path.stem).suffix if path.suffix == ".gz" else path.suffix}
+    under = [("under", str(place)) for place in (path, *path.parents)]
+    return under + [("type", suffix.removeprefix(".").lower()) for suffix in suffixes]
 
 
 def decoded(document: tantivy.Document, field: str) -> str:

@@ -23,7 +23,7 @@ from robust_qa.kit import atomic_write
 
 FILE = "vectors"
 _HEADER = 256  # bytes
-_BLOCK = 1 << 10  # records in one step of a scan, which fit into the cache of a core as floats
+_BLOCK = 1 << 9  # records in one step of a scan, which fit into the cache of a core as floats
 
 Floats = NDArray[np.float32]
 
@@ -59,6 +59,10 @@ class Vectors:
     def keys(self) -> set[bytes]:
         """Return the keys of all passages that have a vector."""
         return set(self._records["key"].tolist()) if len(self) else set()
+
+    def keys_of(self, embedder: str) -> set[bytes]:
+        """Return the keys of all passages that have a vector of `embedder`."""
+        return self.keys() if self.header and self.header.embedder == embedder else set()
 
     def nearest(self, query: Floats, n: int, among: Set[bytes] | None = None) -> list[bytes]:
         """Return the keys of the `n` vectors with the highest cosine to `query`, a unit vector; best first.

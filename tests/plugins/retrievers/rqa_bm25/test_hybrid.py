@@ -110,6 +110,8 @@ def test_quick_embeds_only_what_bm25_finds(docs: Path, tmp_path: Path, hybrid: C
     assert not len(Vectors(tmp_path / "index"))
     assert ask(hybrid(handle, quick=True), "panda", 1) == [PANDA]
     assert len(handle.embedded) == 2
+    assert ask(hybrid(handle, quick=True), "panda", 1) == [PANDA]
+    assert len(handle.embedded) == 3  # the question alone
 
 
 def test_the_fingerprint_changes_with_the_vectors(docs: Path, hybrid: Callable[..., Hybrid]) -> None:
