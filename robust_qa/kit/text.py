@@ -58,6 +58,7 @@ _SOURCE = re.compile(  # a line of source code
 _HEADED = re.compile(r"(?:\d+(?:\.\d+)*[.)]? )?[A-Z]\w*(?: [^\W\d][^\s.!?:;,|=]*){0,11}")
 _JOINT = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|_+")
 _LISTED = re.compile(r"[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t]")
+_LINE_BREAK = re.compile(r"(?<!\S )\n")
 _NARROWEST = 30  # characters of a line of wrapped text, if no line goes on in lower case
 _FULL_LINE = 60  # characters of a line that is likely wrapped
 _MID_STOP = re.compile(r"\w[.!?] +[^\W\d_a-z]")  # a sentence ends within a line
@@ -171,10 +172,13 @@ def is_row(unit: str) -> bool:
 
 
 def _unbroken(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the paragraphs and list items that are wrapped text, and of the lines of all others."""
+    """Yield the spans of the paragraphs and list items that are wrapped text, and of the lines of all others.
+
+    A line that ends in one space goes on in the next one, as in mail (RFC 3676).
+    """
     lines: list[tuple[int, int]] = []
     end = 0
-    for line in [*text.split("\n"), ""]:
+    for line in [*_LINE_BREAK.split(text), ""]:
         start, end = end, end + len(line) + 1
         above = text[slice(*lines[-1])] if lines else ""
         if lines and (not line.strip() or _LISTED.match(line) or line.startswith(">") != above.startswith(">")):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import openpyxl
+import pypandoc
 import pytest
 
 import robust_qa
@@ -170,6 +171,38 @@ def test_the_front_matter_of_a_note_is_found(tmp_path: Path) -> None:
         ),
         ("a.py", "import os\n\n\nLIMIT = 3\n\n\nclass Boat:\n    oars = 2\n\n\n    sails = 1\n", "sails", ":11"),
         ("a.md", "# Setup\n\n```sh\nmake\n\nmake install\n```\n", "make install", ":6"),
+        (
+            "b.md",
+            "# Mast\n\nNo guest may climb up here while the\nnests are in use. The mast is new.\n",
+            "The mast",
+            ":4",
+        ),
+        (
+            "a.html",
+            "<h1>Mast</h1>\n<p>No guest may climb up\nwhile <a\n href='n'>nests</a> are in use.\n The mast\n is new.",
+            "The mast",
+            ":5",
+        ),
+        (
+            "a.eml",
+            "From: a@b.org\nTo: c@b.org\nSubject: Mast\n\nNo guest may climb up.\n\nThe mast is new and\nhigh.\n",
+            "The mast is high",
+            ":7",
+        ),
+        (
+            "a.ipynb",
+            json.dumps(
+                {
+                    "nbformat": 4,
+                    "cells": [
+                        {"cell_type": "markdown", "source": "No guest may climb up."},
+                        {"cell_type": "markdown", "source": "The mast is new."},
+                    ],
+                }
+            ),
+            "The mast",
+            ", cell 2",
+        ),
     ],
 )
 def test_a_quote_stands_at_the_line_that_is_printed(
@@ -178,6 +211,16 @@ def test_a_quote_stands_at_the_line_that_is_printed(
     (tmp_path / name).write_text(content, encoding="utf-8")
     answer = robust_qa.ask(words, docs=tmp_path, reader="lexical")
     assert [*answer.citations, *answer.closest][0].where == f"{tmp_path / name}{where}"
+
+
+@pytest.mark.parametrize("format", ["docx", "odt"])
+def test_a_quote_of_a_word_processor_file_stands_at_its_paragraph(tmp_path: Path, format: str) -> None:
+    source = (
+        "# Boats\n\nNo guest steers.\n\n- Oars are wet.\n\n| Boat | Rent |\n|--|--|\n| Heron | 40 |\n| Otter | 75 |\n"
+    )
+    pypandoc.convert_text(source, format, "markdown", outputfile=str(tmp_path / f"a.{format}"))
+    answer = robust_qa.ask("What is the rent of the Otter?", docs=tmp_path)
+    assert [*answer.citations, *answer.closest][0].where.endswith(f"a.{format}, paragraph 6")
 
 
 def test_a_quote_of_a_sheet_stands_at_its_row(tmp_path: Path) -> None:

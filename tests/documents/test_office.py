@@ -100,7 +100,7 @@ def test_the_title_is_that_of_the_document(tmp_path, format):
 
 def test_passages_follow_the_headings_of_a_word_file(passages):
     assert passages("a.docx", made("docx"), words=10)[-1] == Excerpt(
-        "Handbook > Rules", "Leave at dawn. Return at dusk.\n\nSince 1999."
+        "Handbook > Rules", "Leave at dawn. Return at dusk.\n\nSince 1999.", line=9
     )
 
 
