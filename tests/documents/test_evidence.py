@@ -223,6 +223,36 @@ def test_a_quote_of_a_word_processor_file_stands_at_its_paragraph(tmp_path: Path
     assert [*answer.citations, *answer.closest][0].where.endswith(f"a.{format}, paragraph 6")
 
 
+@pytest.mark.parametrize(
+    "name, content, messages",
+    [
+        (
+            "slack.txt",
+            "Ada Moe\n  9:02 AM\nWhen is it down?\nBo Lie\n  9:04 AM\nOn Monday,\nfor an hour\n",
+            "[{} AM] {}: {}",
+        ),
+        ("teams.txt", "[9:02] Ada Moe\nWhen is it down?\n[9:04] Bo Lie\nOn Monday,\nfor an hour\n", "[{}] {}: {}"),
+        ("otter.txt", "Ada Moe  9:02\nWhen is it down?\n\nBo Lie  9:04\nOn Monday,\nfor an hour\n", "[{}] {}: {}"),
+        (
+            "zoom.vtt",
+            "WEBVTT\n\n9:02:00.000 --> 9:02:02.000\nAda Moe: When is it down?\n\n9:04:00.000 --> 9:04:03.000\n"
+            "Bo Lie: On Monday,\n\n9:04:03.000 --> 9:04:04.000\nBo Lie: for an hour\n",
+            "[{}:00] {}: {}",
+        ),
+    ],
+)
+def test_a_message_is_read_with_the_speaker_and_time_on_another_line(
+    tmp_path: Path, name: str, content: str, messages: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    (document,) = read(tmp_path / name, print)
+    said = [("9:02", "Ada Moe", "When is it down?"), ("9:04", "Bo Lie", "On Monday, for an hour")]
+    shown = [messages.format(*each) for each in said]
+    assert [block.text for block in document.blocks] == shown
+    answer = robust_qa.ask("When is it down?", docs=tmp_path)
+    assert "Ada" not in (answer.text or "")
+
+
 def test_a_quote_of_a_sheet_stands_at_its_row(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     for row in (("Rents of 2026",), (), ("Boat", "Rent"), ("Heron", 40), (), ("Otter", 75), ("Stork", 20)):
