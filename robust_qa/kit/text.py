@@ -45,6 +45,7 @@ _STAMPED = (
 _ROW = re.compile(rf"[^:;|\n]{{1,80}}: [^;\n]*; [^:;\n]{{1,80}}: |[^|\n]+ \| |{_STAMPED}")
 # A mark with letters and digits, or a number that is no year: AB-1234/5, 9123.
 _NAMED = re.compile(r"(?<![\w./-])(?:(?=[\w./-]*[^\W\d_])(?=[\w./-]*\d)|(?=\d{3})(?!(?:1[89]|20)\d\d\b))[\w./-]*\w")
+_MARK_PART = re.compile(r"[^\W\d_]+|\d+")
 _EMPTY = re.compile(  # a question, a greeting, the end of a letter
     r"[^?？؟]*[?？؟][\"'”’)\]*_]*|(?:dear|hi|hello|hey|good (?:morning|evening|afternoon))\b[\w .'’-]{0,30}[,!.]?"
     r"|(?:(?:kind|best|warm) )?regards[,.]?|(?:many )?thanks[,.!]?|cheers[,.!]?|yours (?:\w+)[,.]?|sincerely[,.]?"
@@ -140,7 +141,8 @@ def statements(text: str, question: str = "") -> list[tuple[int, int]]:
         if not _is_heading(text, span, following) and not _is_context(text, *span, asked)
     ] or told
     for mark in _NAMED.findall(question):
-        named = re.compile(rf"(?<![\w-]){re.escape(mark)}(?![\w-]|[./]\w)", re.IGNORECASE)
+        written = r"[-./_ ]?".join(_MARK_PART.findall(mark))  # AB1234 is AB-1234
+        named = re.compile(rf"(?<![\w-]){written}(?![\w-]|[./]\w)", re.IGNORECASE)
         if any(is_row(text[slice(*span)]) and named.search(text, *span) for span in units):
             units = [span for span in units if not is_row(text[slice(*span)]) or named.search(text, *span)]
     return units
@@ -169,6 +171,11 @@ def with_parts(text: str) -> str:
 def is_row(unit: str) -> bool:
     """Return whether a unit of a text is a row of a table, as rqa reads it, or a line of a log or a chat."""
     return "\n" not in unit and _ROW.match(unit) is not None
+
+
+def has_columns(unit: str) -> bool:
+    """Return whether a unit is a row with the names of its columns, which tell what it says without the other rows."""
+    return is_row(unit) and "; " in unit
 
 
 def _unbroken(text: str) -> Iterator[tuple[int, int]]:
