@@ -134,6 +134,7 @@ def test_text_that_is_struck_out_or_hidden_is_left_out_and_counted(tmp_path: Pat
             "<tr><td>Rye<td>2.8<td>2.9<td>2.7<td>3.1</table>",
         ),
         ("yields.csv", "Crop,North,,South,\n,2024,2025,2024,2025\nRye,2.8,2.9,2.7,3.1\n"),
+        ("below.csv", ",North,,South,\nCrop,2024,2025,2024,2025\nRye,2.8,2.9,2.7,3.1\n"),
         (
             "yields.md",
             "| Crop | North | | South | |\n|--|--|--|--|--|\n| |2024|2025|2024|2025|\n|Rye|2.8|2.9|2.7|3.1|\n",
