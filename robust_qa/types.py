@@ -39,7 +39,7 @@ class Passage:
     "external" if retrieved, "memory" if the reader wrote it. `made_of` holds the originals of a compressed passage.
     `date` is YYYY, YYYY-MM or YYYY-MM-DD, as the source states it. `place` is where in the source it stands, such as
     "line 12" or "page 3". `file` is the file that it was read from, if any, `stale` what became of that file since.
-    `lines` has for each line of `text` its line or row in the file, 0 if unknown.
+    `lines` has for each line of `text` the line, row, paragraph or cell in the file, 0 if unknown.
     """
 
     text: str
@@ -59,7 +59,7 @@ class Passage:
         """Return the place of the character `start` of the text: that of the passage, with its own line or row."""
         at = self.text.count("\n", 0, start)
         line = self.lines[at] if len(self.lines) == self.text.count("\n") + 1 else 0
-        return re.sub(r"(?<=\bline )\d+|(?<= row )\d+", str(line), self.place, count=1) if line else self.place
+        return re.sub(r"\b(line|row|cell|paragraph) \d+", rf"\1 {line}", self.place, count=1) if line else self.place
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -17,6 +17,7 @@ _LONGEST_LEAD = 300  # characters of a line that is repeated above a continued l
 _DEEPEST = 8  # depth in lists; deeper blocks count as this deep
 _SHORT = 12  # words of a line that introduces a list without a colon
 _COLONS = (":", "：")
+_LINE_END = re.compile(r" *\r[ \r]*\n?|\n")
 _STOPPED = re.compile(r"[.!?…。！？][^\w.!?…。！？]*\Z")  # linear, unlike \W* after each stop
 _ASKED = re.compile(r"[.:?!,;]\Z")
 
@@ -35,7 +36,7 @@ class Block:
 
     `level` is the level of a heading (1 is the highest), otherwise the depth in lists. `above` has the line that
     introduces a list and the items that contain this block. `line` is its first line in the file, 0 if unknown, and
-    `lined` whether each line of the text is one of the file.
+    `lines` has that of each line of the text. A line of wrapped text ends in a space.
     """
 
     kind: Kind
@@ -43,11 +44,15 @@ class Block:
     level: int = 0
     above: tuple[str, ...] = ()
     line: int = 0
-    lined: bool = field(default=False, compare=False)
+    lines: tuple[int, ...] = field(default=(), compare=False)
 
 
 class Blocks:
-    """Collects the blocks of a document in `found`. Blocks without text are dropped. `lined` is that of the blocks."""
+    """Collects the blocks of a document in `found`. Blocks without text are dropped.
+
+    A carriage return in a text says that a line of the file ends there, though none may end for a reader of the text.
+    With `lined` each line feed says so, too.
+    """
 
     def __init__(self, *, lined: bool = False) -> None:
         self._lined = lined
@@ -69,7 +74,7 @@ class Blocks:
         above = self._above("paragraph", depth) if depth else ()
         self._add("paragraph", text, depth, above, line)
         if not depth:
-            self._lead, self._items, self._kind = _lead(text), [], "paragraph"
+            self._lead, self._items, self._kind = _lead(self.found[-1].text), [], "paragraph"
 
     def item(self, mark: str, text: str, line: int = 0, depth: int = 0) -> None:
         """Add an item of a list, inside `depth` other items."""
@@ -98,7 +103,7 @@ class Blocks:
         self._add("row", text, min(depth, _DEEPEST), self._above("row", depth), line)
 
     def code(self, text: str, line: int = 0, depth: int = 0, *, lined: bool = False) -> None:
-        """Add a block of code. Its lines and their indents stay. `lined` is as for `Block`."""
+        """Add a block of code. Its lines and their indents stay. `lined` is as for the class."""
         if lined:
             line += len(text) - len(text.lstrip("\n"))
         text = text.expandtabs(4).strip("\n").rstrip()
@@ -120,8 +125,9 @@ class Blocks:
         self, kind: Kind, text: str, level: int, above: tuple[str, ...], line: int, *, lined: bool = False
     ) -> None:
         text = tidy(text) if kind == "code" else tidy(text).strip()
+        text, lines = _laid_out(text.replace("\n", "\r\n") if lined or self._lined else text, line)
         if text.strip():
-            self.found.append(Block(kind, text, level, above, line, lined or self._lined))
+            self.found.append(Block(kind, text, level, above, line, lines))
 
 
 def as_title(title: str) -> str:
@@ -162,12 +168,28 @@ def _lead(text: str) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    line = text.partition("\n")[0][: 2 * _LONGEST_LEAD]
+    line = text.replace("\r", " ").partition("\n")[0][: 2 * _LONGEST_LEAD]
     spans = sentences(line)
     shown = line[: spans[0][1]] if spans else ""
     return shown if len(shown) <= _LONGEST_LEAD else ""
 
 
+def _laid_out(text: str, line: int) -> tuple[str, tuple[int, ...]]:
+    """Return a text without carriage returns, and the line in the file of each of its lines, which begins at `line`."""
+    lines = [line]
+
+    def broken(end: re.Match[str]) -> str:
+        lines.append(line and lines[-1] + end[0].count("\r"))
+        return "\n" if end[0].endswith("\n") else " \n"
+
+    return _LINE_END.sub(broken, text), tuple(lines)
+
+
+def numbered(blocks: Sequence[Block], number: Callable[[int], int]) -> list[Block]:
+    """Return `blocks` with another number for each line, such as that of its paragraph."""
+    return [replace(block, line=number(block.line), lines=(*map(number, block.lines),)) for block in blocks]
+
+
 def unlined(blocks: Sequence[Block]) -> list[Block]:
     """Return `blocks` without their lines, which are not those of the file."""
-    return [replace(block, line=0) for block in blocks]
+    return numbered(blocks, lambda line: 0)

@@ -68,8 +68,7 @@ class _Piece:
     is_start: bool = True  # whether a passage may begin here
     above: tuple[str, ...] = ()  # lines to repeat if a passage begins here
     heads: tuple[str, ...] = ()  # headings before the piece
-    line: int = 0
-    lined: bool = False  # as of a block
+    lines: tuple[int, ...] = ()  # as of a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class Cut:
             together = 0  # words since the last place where a passage may begin
             if not section.blocks:
                 heads = heads or section.path[-1:]
-                yield _Piece("", _count(" ".join(heads)), section.path, heads=heads, line=section.line)
+                yield _Piece("", _count(" ".join(heads)), section.path, heads=heads, lines=(section.line,))
             for i, block in enumerate(section.blocks):
                 is_led = previous is not None and _introduces(previous, block) and together <= self.words
                 leads = i + 1 < len(section.blocks) and _introduces(block, section.blocks[i + 1])
@@ -154,8 +153,6 @@ class Cut:
                         part,
                         path=section.path,
                         above=_indented(block),
-                        line=block.line and block.line + part.line,
-                        lined=block.lined,
                     )
                     if number == 0:
                         words = part.words + _count(" ".join(heads))
@@ -171,7 +168,7 @@ class Cut:
         indent = "  " * block.level
         words = _count(block.text)
         if block.kind != "paragraph" and words <= 2 * self.words:
-            yield _Piece(indent + block.text.replace("\n", f"\n{indent}"), words, ())
+            yield _Piece(indent + block.text.replace("\n", f"\n{indent}"), words, (), lines=_lines(block))
             return
         # A paragraph of usual length stays whole, but an overlap may repeat its sentences.
         is_long = words > (self.words / 2 if leads else self.words)
@@ -181,8 +178,8 @@ class Cut:
             parts = [(start, stop, count)] if count <= 2 * self.words else self._shorter(block.text, start, stop)
             for first, last, n in parts:
                 text = block.text[first:last] if end else indent + block.text[first:last]
-                line = block.text.count("\n", 0, first) if block.lined else 0
-                yield _Piece(text, n, (), block.text[end:first], is_long or not end, line=line)
+                lines = _lines(block)[block.text.count("\n", 0, first) :]
+                yield _Piece(text, n, (), block.text[end:first], is_long or not end, lines=lines)
                 end = last
 
     def _shorter(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
@@ -251,6 +248,10 @@ def _spans(block: Block, words: int) -> list[tuple[int, int]]:
     return [(start, end) for start, end in found if block.text[start:end].strip()]
 
 
+def _lines(block: Block) -> tuple[int, ...]:
+    return block.lines or (block.line,) * (block.text.count("\n") + 1)
+
+
 def _indented(block: Block) -> tuple[str, ...]:
     """Return the lines above a block, each item indented by its depth."""
     lead = len(block.above) - block.level  # 1 if a line introduces the list
@@ -273,13 +274,13 @@ def _excerpt(title: str, pieces: Sequence[_Piece], words: int) -> Excerpt:
         before += f"{heads}\n\n" if heads and piece.text else heads
         text += before + piece.text
         lines += [0] * before.count("\n")
-        lines[-1] = lines[-1] or piece.line
-        lines += [(piece.line + n) * piece.lined for n in range(1, piece.text.count("\n") + 1)]
+        lines[-1] = lines[-1] or piece.lines[0]
+        lines += piece.lines[1 : piece.text.count("\n") + 1]
     if not text:  # a heading that is the title is all there is
         text = begin.path[-1]
     begun = len(text) - len(text.lstrip("\n"))
     text = text.strip("\n").rstrip()
-    return Excerpt(_titled(title, common), text, begin.line, tuple(lines[begun : begun + text.count("\n") + 1]))
+    return Excerpt(_titled(title, common), text, begin.lines[0], tuple(lines[begun : begun + text.count("\n") + 1]))
 
 
 def _titled(title: str, path: Sequence[str]) -> str:

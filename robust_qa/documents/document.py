@@ -17,6 +17,7 @@ from .blocks import Block, TemporarilyUnreadable, Unreadable, as_title, title_of
 from .encodings import decode, encoding_of
 
 LIMIT = 200_000_000  # bytes of a file
+NUMBERED = (" row", "paragraph", "cell")
 _HEAD = 8192  # bytes that show what a file is
 _SAMPLE = 1 << 20  # bytes that show the encoding of a file
 _LONGEST_WHY = 200  # characters of a parser's message
@@ -30,7 +31,7 @@ class Document:
     """Blocks to cut into passages. `id` is unique within the file. `source` is a path or URL to show.
 
     `date` is YYYY, YYYY-MM or YYYY-MM-DD, as the document states it. `place` says which part of the file this is,
-    such as "page 3". If it ends in " row", the lines of the blocks are numbers of rows.
+    such as "page 3". If it ends in one of NUMBERED, the lines of the blocks are their numbers.
     """
 
     title: str

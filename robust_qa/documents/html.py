@@ -41,6 +41,8 @@ _MOST_SPANNED = 1000  # rows or columns of a cell
 _LONGEST_HEADING = 300  # characters; a longer one is text styled as a heading
 _A_BLOCK = re.compile(r"\blang(?:uage)?-|\bsourceCode\b|\bhljs\b")  # classes of code in a language
 _NOTE = re.compile(r"\b(?:note|warning|tip|important|caution|admonition|callout|alert)\b")  # classes of a note
+_SPACE = re.compile(r"[^\S\n]*\n\s*|\s{2,}|[^\S ]")
+_BREAK = re.compile(r"[ \r]*\n[ \r\n]*")
 _OWN_LINKS = frozenset("¶ # § 🔗".split())  # texts of a heading's link to itself
 
 
@@ -146,6 +148,11 @@ def _laid_out(table: _Table) -> list[str]:
     return found
 
 
+def _collapsed(space: re.Match[str]) -> str:
+    """Return white space as one space, and the ends of its lines as `Blocks` takes them."""
+    return " " + "\r" * space[0].count("\n")
+
+
 class _Page(HTMLParser):
     def __init__(self, line: int, left_out: list[str]) -> None:
         super().__init__(convert_charrefs=True)
@@ -155,6 +162,7 @@ class _Page(HTMLParser):
         self.blocks = Blocks()
         self._before = line - 1
         self._line = 0  # first line of the text
+        self._last = 0  # its last line
         self._text = [" "]  # of the current block
         self._heading = 0  # level of the open heading, 0 if none
         self._link = 0  # start of the open link with a fragment, 0 if none
@@ -265,13 +273,21 @@ class _Page(HTMLParser):
             self._left_out.append(data)
             return
         if data:  # empty for a reference to a control character
-            if not self._line and not data.isspace():
-                self._line = self._before + self.getpos()[0]
+            begin = self._before + self.getpos()[0]
+            if not self._line:
+                self._line = self._last = begin
+            late = begin - self._last  # lines that ended in a tag
             if self._in_cell() and not data.isspace():
                 table = self._tables[-1]
                 is_bold = bool(self._depth["b"] or self._depth["strong"]) and not table.rows
                 table.is_head = table.is_head and (table.in_head or is_bold)
-            self._text.append(data if self._depth["pre"] else re.sub(r"\s+", " ", data))
+            self._last += data.count("\n")
+            if not self._depth["pre"]:
+                data = _SPACE.sub(_collapsed, data)
+                if late and (data[0] == " " or self._text[-1][-1:].isspace()):  # not within a word
+                    data = "\r" * late + data
+                    self._last += late
+            self._text.append(data)
 
     def flush(self) -> None:
         """End the current block."""
@@ -286,7 +302,7 @@ class _Page(HTMLParser):
         elif self._depth["dt"]:
             self._terms.append(text)
         elif self._depth["pre"]:
-            self.blocks.code(text, line, depth)
+            self.blocks.code(text, line, depth, lined=True)
         elif depth and self._marks[-1] == "dd":
             self._marks[-1] = ""
             self.blocks.option(self._taken_terms(), text, line, depth - 1)
@@ -305,8 +321,10 @@ class _Page(HTMLParser):
         self._mark, self._code = None, -1
         if self._depth["pre"] and not self._in_cell():
             return text[1:]
-        text = re.sub(r" *\n *", "\n", re.sub(r" {2,}", " ", text))
-        return re.sub(r"\n{3,}", "\n\n", text).strip()
+        text = _BREAK.sub(lambda found: "\r" * found[0].count("\r") + "\n" * min(found[0].count("\n"), 2), text)
+        text = re.sub(r" {2,}", " ", text)
+        self._line += text[: len(text) - len(text.lstrip())].count("\r")
+        return text.strip()
 
     def _separate(self) -> None:
         if self._in_cell():
@@ -364,8 +382,8 @@ class _Page(HTMLParser):
             self.flush()
             return
         table = self._tables[-1]
-        table.line = table.line or self._line
         table.cells.append(self._take())
+        table.line = table.line or self._line
         table.cell, self._line = False, 0
 
     def _end_row(self) -> None:

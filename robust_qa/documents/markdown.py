@@ -138,9 +138,9 @@ def _shown(tokens: Sequence[Token] | None, left_out: list[str]) -> str:
         elif token.type == "image":
             text += _shown(token.children, left_out)
         elif token.type == "hardbreak" or (token.type == "html_inline" and _BREAK.match(token.content)):
-            text += "\n"
+            text += "\r\n" if token.type == "hardbreak" else "\n"
         elif token.type == "softbreak":
-            text += " "
+            text += "\r"
     return text
 
 

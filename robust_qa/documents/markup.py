@@ -32,7 +32,7 @@ _RULE = re.compile(
 )
 _OWN_LINE = re.compile(  # what xberg finds only at the beginning of a line
     r"\\begin\{(?:tabular[x*]?|longtable)\}(?:\[[^\]\n]*\])?(?:\{(?:[^{}\n]|\{[^{}\n]*\})*\}){1,2}"
-    r"|\\(?:begin|end)\{[a-zA-Z]+\*?\}(?:\[[^\]\n]*\])?|\\(?:sub){0,2}section\*?\{[^{}\n]{1,200}\}|\\caption\{[^{}\n]*\}"
+    r"|\\(?:begin|end)\{[a-zA-Z]+\*?\}(?:\[[^\]\n]*\])?|\\(?:part|chapter|(?:sub){0,2}section)\*?\{[^{}\n]{1,200}\}|\\caption\{[^{}\n]*\}"
 )
 _LETTERS = dict(zip("ss aa AA ae AE oe OE o O l L".split(), "ßåÅæÆœŒøØłŁ", strict=True))
 _ACCENTS = dict(

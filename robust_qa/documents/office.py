@@ -1,6 +1,6 @@
 """Read word processor files, slides, books and other formats, with the library xberg.
 
-It turns them into Markdown, whose lines are not those of the file, so no block has a line.
+It turns them into Markdown, with each paragraph, item and row on a line of its own.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from ..sanitize import single_line
-from .blocks import Unreadable, unlined
+from .blocks import Unreadable, numbered, unlined
 from .document import Document, File, Report, report_left_out
 from .markdown import read_markdown
 from .markup import plain_latex, plain_org
@@ -47,6 +47,7 @@ _SHEETS = ("ods", "xls", "xlsb")
 _FOOTNOTE = re.compile(r"\[\^[\w-]{1,20}\](:\s*)?")
 _PROPERTY = re.compile(r"^\*\*(\w+)\*\*: *(.*)$", re.M)  # of a document in org or LaTeX
 _UNCLOSED = re.compile(r"\*\*([^*\n]+)\n+\*\*$", re.M)  # bold text that ends in another paragraph
+_PARAGRAPH = re.compile(r"(?=.*\S)(?![ |:-]+\Z)")  # a line that is neither blank nor the rule below a header
 _SLIDE = re.compile(r"^-----$", re.M)
 _COMMENTS = "word/comments.xml"
 _BODY = "word/document.xml"
@@ -81,12 +82,17 @@ def read_office(file: File, format: str, report: Report) -> Iterator[Document]:
         yield from _sheets(file, text)
         return
     if format not in _SLIDES:
-        yield _document(file, title, text, left_out=left_out)
+        blocks = read_markdown(text, left_out=left_out)[1]
+        paragraphs = [*accumulate((bool(_PARAGRAPH.match(line)) for line in text.split("\n")), initial=0)]
+        is_counted = format not in _MARKUP
+        blocks = numbered(blocks, paragraphs.__getitem__) if is_counted else unlined(blocks)
+        yield file.document(title, blocks, place="paragraph" if is_counted else "")
         report_left_out(file, left_out, report)
         return
     slides = [_UNCLOSED.sub(r"\1\n", page.content) for page in extracted.pages or ()] or _SLIDE.split(text)[1:]
     for number, slide in enumerate(slides, start=1):
-        yield _document(file, title, slide, f"slide {number}")
+        blocks = unlined(read_markdown(slide)[1])
+        yield file.document(title, blocks, part=f"slide={number}", place=f"slide {number}")
 
 
 def _without_hidden(content: bytes, left_out: list[str]) -> bytes:
@@ -102,11 +108,6 @@ def _without_hidden(content: bytes, left_out: list[str]) -> bytes:
             for member in archive.infolist():
                 copy.writestr(member, seen if member.filename == _BODY else archive.read(member))
     return written.getvalue()
-
-
-def _document(file: File, title: str, text: str, place: str = "", left_out: list[str] | None = None) -> Document:
-    blocks = unlined(read_markdown(text, left_out=left_out)[1])
-    return file.document(title, blocks, part=place.replace(" ", "="), place=place)
 
 
 def _sheets(file: File, text: str) -> Iterator[Document]:

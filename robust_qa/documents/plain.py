@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from ..kit.text import is_row
 from .blocks import Block, Blocks
 
 _LONGEST_HEADING = 12  # words
@@ -22,6 +24,11 @@ _BROKEN = re.compile(
     r"(?<![^\W\d_])([^\W\d_]+)-[ \t]*\n[ \t]*([^\W\d_]+)([^\s-]*)(?:[ \t]+(?=\S)|(?=[ \t]*(?:\n[ \t]*(?:\n|\Z)|\Z)))"
 )
 _WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+\b(?!-[ \t]*\n)")
+# A line of a chat or a transcript with a name and a time, as Teams writes it, or Discord, Telegram and Otter.
+_NAME = r"([^\W\d_][^\n:;?!\[\]]{0,40}?)"
+_TIME = r"((?:\w{3,12} at |\d[\d./-]{2,9},? )?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?)"
+_SPEAKER = re.compile(rf"\[{_TIME}\] +{_NAME}:?[ \t]*|{_NAME}(?:,? \[| [—–|·-] |  +|\t){_TIME}\]?[ \t]*")
+_TIME_BELOW = re.compile(rf"\n[ \t]+{_TIME}[ \t]*$", re.M)  # below the name, as Slack writes it
 _CODE_INDENT = 4  # more columns than the paragraph before it
 
 
@@ -43,7 +50,7 @@ class _Chunk:
 
 def read_plain(text: str, line: int = 1) -> tuple[str, list[Block]]:
     """Return the title of a header ("" if none) and the blocks. `line` is the first line's number."""
-    chunks = list(_chunks(_mended(text).expandtabs(), line))
+    chunks = list(_chunks(_with_speakers(_mended(text)).expandtabs(), line))
     reader = _Reader()
     for i, chunk in enumerate(chunks):
         reader.read(chunk, chunks[i + 1] if i + 1 < len(chunks) else None, is_first=i == 0)
@@ -65,6 +72,22 @@ def _mended(text: str) -> str:
         return f"{first}{'-' * (has_parts or not second[0].islower())}{second}{rest}\n"
 
     return _BROKEN.sub(whole, text)
+
+
+def _with_speakers(text: str) -> str:
+    """Return a chat or a transcript with each message on the line of its speaker: "[9:02] Ada: Staging is down."."""
+    lines = _TIME_BELOW.sub(r"  \1\n", text).split("\n")
+    heads = [(n, head) for n, line in enumerate(lines) if ":" in line and (head := _SPEAKER.fullmatch(line))]
+    messages = 0
+    for (number, head), (following, _) in pairwise([*heads, (len(lines), None)]):
+        begin = next((n for n in range(number + 1, following) if lines[n].strip()), following)
+        end = next((n for n in range(begin, following) if not lines[n].strip()), following)
+        if begin < end and head:
+            named = f"[{head[1] or head[4]}] {head[2] or head[3]}:"
+            lines[number] = " ".join([named, *map(str.strip, lines[begin:end])])
+            lines[begin:end] = [""] * (end - begin)
+            messages += 1
+    return "\n".join(lines) if messages > 1 and messages >= len(heads) / 2 else text
 
 
 def read_code(text: str, line: int = 1) -> tuple[str, list[Block]]:
@@ -150,6 +173,8 @@ class _Reader:
         if not is_short or following is None or not any(map(str.isalpha, text)):
             return 0
         if following.lines[0].lstrip()[0].islower():  # the sentence continues
+            return 0
+        if is_row(text):
             return 0
         if is_first:
             return 1

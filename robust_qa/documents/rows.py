@@ -140,8 +140,9 @@ def _table(file: File, title: str, rows: Iterable[Row], report: Report, sheet: s
     start = _header(first)
     names = [" ".join(name.split()) for name in first[start].cells] if first and are_names(first[start].cells) else []
     below = spanning(names, first[start + 1].cells) if names and len(first) > start + 1 else None
-    names = below or names
-    above = [(" ".join(filter(None, map(str.strip, row.cells))), row.first) for row in first[:start]]
+    spanned = spanning(first[start - 1].cells, names) if names and start and not below else None
+    names = below or spanned or names
+    above = [(" ".join(filter(None, map(str.strip, row.cells))), row.first) for row in first[: start - bool(spanned)]]
     place = f"{sheet} row" if sheet else ""
     blocks = Blocks()
     for text, line in above:

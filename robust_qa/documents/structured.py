@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from .blocks import Block, Blocks, Unreadable, unlined
+from .blocks import Block, Blocks, Unreadable
 from .document import Document, File, Report
 from .html import read_html
 from .markdown import read_markdown
@@ -77,22 +78,28 @@ def read_notebook(file: File, report: Report) -> Iterator[Document]:
     if not isinstance(notebook, dict):
         raise Unreadable("it is not a notebook")
     cells = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", ()) for cell in sheet["cells"]]
+    blocks: list[Block] = []
+    for number, cell in enumerate(cells, start=1):
+        blocks += [replace(block, line=number, lines=()) for block in _cell(cell)]
+    yield file.document("", blocks, place="cell")
+
+
+def _cell(cell: Mapping[str, Any]) -> list[Block]:
+    text = _joined(cell.get("source", cell.get("input", "")))
+    if cell["cell_type"] not in ("code", "heading"):
+        return read_markdown(text)[1]
     blocks = Blocks()
-    for cell in cells:
-        text = _joined(cell.get("source", cell.get("input", "")))
-        if cell["cell_type"] == "code":
-            blocks.code(text)
-            for output in cell.get("outputs", ()):
-                data = output.get("data", {})
-                if "<table" in (page := _joined(data.get("text/html", ""))):  # has the columns that its text aligns
-                    blocks.extend(unlined(read_html(page)[1]))
-                else:
-                    blocks.code(_joined(output.get("text") or data.get("text/plain", ""))[:_OUTPUT])
-        elif cell["cell_type"] == "heading":
-            blocks.heading(int(cell.get("level", 1)), text)
+    if cell["cell_type"] == "heading":
+        blocks.heading(int(cell.get("level", 1)), text)
+        return blocks.found
+    blocks.code(text)
+    for output in cell.get("outputs", ()):
+        data = output.get("data", {})
+        if "<table" in (page := _joined(data.get("text/html", ""))):  # has the columns that its text aligns
+            blocks.extend(read_html(page)[1])
         else:
-            blocks.extend(unlined(read_markdown(text)[1]))
-    yield file.document("", blocks.found)
+            blocks.code(_joined(output.get("text") or data.get("text/plain", ""))[:_OUTPUT])
+    return blocks.found
 
 
 def _joined(text: str | Sequence[str]) -> str:

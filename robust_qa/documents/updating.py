@@ -18,7 +18,7 @@ from ..types import Stale
 from ..version import __version__
 from .blocks import Unreadable
 from .cutting import Cut
-from .document import Document
+from .document import NUMBERED, Document
 from .encodings import charset
 from .isolation import SECONDS, Call, in_order
 from .walk import ABSENT, Found, Skipped, State, is_gone, is_under, located, places, shown, state_of
@@ -191,7 +191,7 @@ def _with_edition(document: Document, path: Path) -> Document:
 
 
 def _place(place: str, line: int) -> str:
-    if place.endswith(" row"):
+    if line and place.endswith(NUMBERED):
         return f"{place} {line}"
     return place or (f"line {line}" if line else "")
 

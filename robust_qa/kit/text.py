@@ -45,6 +45,7 @@ _STAMPED = (
 _ROW = re.compile(rf"[^:;|\n]{{1,80}}: [^;\n]*; [^:;\n]{{1,80}}: |[^|\n]+ \| |{_STAMPED}")
 # A mark with letters and digits, or a number that is no year: AB-1234/5, 9123.
 _NAMED = re.compile(r"(?<![\w./-])(?:(?=[\w./-]*[^\W\d_])(?=[\w./-]*\d)|(?=\d{3})(?!(?:1[89]|20)\d\d\b))[\w./-]*\w")
+_MARK_PART = re.compile(r"[^\W\d_]+|\d+")
 _EMPTY = re.compile(  # a question, a greeting, the end of a letter
     r"[^?？؟]*[?？؟][\"'”’)\]*_]*|(?:dear|hi|hello|hey|good (?:morning|evening|afternoon))\b[\w .'’-]{0,30}[,!.]?"
     r"|(?:(?:kind|best|warm) )?regards[,.]?|(?:many )?thanks[,.!]?|cheers[,.!]?|yours (?:\w+)[,.]?|sincerely[,.]?"
@@ -58,6 +59,7 @@ _SOURCE = re.compile(  # a line of source code
 _HEADED = re.compile(r"(?:\d+(?:\.\d+)*[.)]? )?[A-Z]\w*(?: [^\W\d][^\s.!?:;,|=]*){0,11}")
 _JOINT = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|_+")
 _LISTED = re.compile(r"[ \t]*(?:[-*+•|]|\d{1,2}[.)])[ \t]")
+_LINE_BREAK = re.compile(r"(?<!\S )\n")
 _NARROWEST = 30  # characters of a line of wrapped text, if no line goes on in lower case
 _FULL_LINE = 60  # characters of a line that is likely wrapped
 _MID_STOP = re.compile(r"\w[.!?] +[^\W\d_a-z]")  # a sentence ends within a line
@@ -139,7 +141,8 @@ def statements(text: str, question: str = "") -> list[tuple[int, int]]:
         if not _is_heading(text, span, following) and not _is_context(text, *span, asked)
     ] or told
     for mark in _NAMED.findall(question):
-        named = re.compile(rf"(?<![\w-]){re.escape(mark)}(?![\w-]|[./]\w)", re.IGNORECASE)
+        written = r"[-./_ ]?".join(_MARK_PART.findall(mark))  # AB1234 is AB-1234
+        named = re.compile(rf"(?<![\w-]){written}(?![\w-]|[./]\w)", re.IGNORECASE)
         if any(is_row(text[slice(*span)]) and named.search(text, *span) for span in units):
             units = [span for span in units if not is_row(text[slice(*span)]) or named.search(text, *span)]
     return units
@@ -170,11 +173,19 @@ def is_row(unit: str) -> bool:
     return "\n" not in unit and _ROW.match(unit) is not None
 
 
+def has_columns(unit: str) -> bool:
+    """Return whether a unit is a row with the names of its columns, which tell what it says without the other rows."""
+    return is_row(unit) and "; " in unit
+
+
 def _unbroken(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the paragraphs and list items that are wrapped text, and of the lines of all others."""
+    """Yield the spans of the paragraphs and list items that are wrapped text, and of the lines of all others.
+
+    A line that ends in one space goes on in the next one, as in mail (RFC 3676).
+    """
     lines: list[tuple[int, int]] = []
     end = 0
-    for line in [*text.split("\n"), ""]:
+    for line in [*_LINE_BREAK.split(text), ""]:
         start, end = end, end + len(line) + 1
         above = text[slice(*lines[-1])] if lines else ""
         if lines and (not line.strip() or _LISTED.match(line) or line.startswith(">") != above.startswith(">")):

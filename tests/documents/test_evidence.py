@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import openpyxl
+import pypandoc
 import pytest
 
 import robust_qa
@@ -38,14 +39,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("pumps.md", "What is the flow of the Otter?", "Pump: Otter; Flow: 75 l/min", 6),
     ],
 )
-def test_the_row_that_answers_is_marked_and_placed(
+def test_the_row_that_answers_is_marked_and_placed_and_quoted_alone(
     folder: Path, reader: str, name: str, question: str, row: str, line: int
 ) -> None:
     answer = robust_qa.ask(question, docs=folder / name, reader=reader)
     shown = [*answer.citations, *answer.closest][0]
     assert shown.highlight is not None
-    at = shown.quote.index(row)
-    assert at <= shown.highlight[0] < shown.highlight[1] <= at + len(row)
+    assert shown.quote == row
     assert shown.where == f"{folder / name}:{line}"
 
 
@@ -134,6 +134,7 @@ def test_text_that_is_struck_out_or_hidden_is_left_out_and_counted(tmp_path: Pat
             "<tr><td>Rye<td>2.8<td>2.9<td>2.7<td>3.1</table>",
         ),
         ("yields.csv", "Crop,North,,South,\n,2024,2025,2024,2025\nRye,2.8,2.9,2.7,3.1\n"),
+        ("below.csv", ",North,,South,\nCrop,2024,2025,2024,2025\nRye,2.8,2.9,2.7,3.1\n"),
         (
             "yields.md",
             "| Crop | North | | South | |\n|--|--|--|--|--|\n| |2024|2025|2024|2025|\n|Rye|2.8|2.9|2.7|3.1|\n",
@@ -170,6 +171,38 @@ def test_the_front_matter_of_a_note_is_found(tmp_path: Path) -> None:
         ),
         ("a.py", "import os\n\n\nLIMIT = 3\n\n\nclass Boat:\n    oars = 2\n\n\n    sails = 1\n", "sails", ":11"),
         ("a.md", "# Setup\n\n```sh\nmake\n\nmake install\n```\n", "make install", ":6"),
+        (
+            "b.md",
+            "# Mast\n\nNo guest may climb up here while the\nnests are in use. The mast is new.\n",
+            "The mast",
+            ":4",
+        ),
+        (
+            "a.html",
+            "<h1>Mast</h1>\n<p>No guest may climb up\nwhile <a\n href='n'>nests</a> are in use.\n The mast\n is new.",
+            "The mast",
+            ":5",
+        ),
+        (
+            "a.eml",
+            "From: a@b.org\nTo: c@b.org\nSubject: Mast\n\nNo guest may climb up.\n\nThe mast is new and\nhigh.\n",
+            "The mast is high",
+            ":7",
+        ),
+        (
+            "a.ipynb",
+            json.dumps(
+                {
+                    "nbformat": 4,
+                    "cells": [
+                        {"cell_type": "markdown", "source": "No guest may climb up."},
+                        {"cell_type": "markdown", "source": "The mast is new."},
+                    ],
+                }
+            ),
+            "The mast",
+            ", cell 2",
+        ),
     ],
 )
 def test_a_quote_stands_at_the_line_that_is_printed(
@@ -178,6 +211,46 @@ def test_a_quote_stands_at_the_line_that_is_printed(
     (tmp_path / name).write_text(content, encoding="utf-8")
     answer = robust_qa.ask(words, docs=tmp_path, reader="lexical")
     assert [*answer.citations, *answer.closest][0].where == f"{tmp_path / name}{where}"
+
+
+@pytest.mark.parametrize("format", ["docx", "odt"])
+def test_a_quote_of_a_word_processor_file_stands_at_its_paragraph(tmp_path: Path, format: str) -> None:
+    source = (
+        "# Boats\n\nNo guest steers.\n\n- Oars are wet.\n\n| Boat | Rent |\n|--|--|\n| Heron | 40 |\n| Otter | 75 |\n"
+    )
+    pypandoc.convert_text(source, format, "markdown", outputfile=str(tmp_path / f"a.{format}"))
+    answer = robust_qa.ask("What is the rent of the Otter?", docs=tmp_path)
+    assert [*answer.citations, *answer.closest][0].where.endswith(f"a.{format}, paragraph 6")
+
+
+@pytest.mark.parametrize(
+    "name, content, messages",
+    [
+        (
+            "slack.txt",
+            "Ada Moe\n  9:02 AM\nWhen is it down?\nBo Lie\n  9:04 AM\nOn Monday,\nfor an hour\n",
+            "[{} AM] {}: {}",
+        ),
+        ("teams.txt", "[9:02] Ada Moe\nWhen is it down?\n[9:04] Bo Lie\nOn Monday,\nfor an hour\n", "[{}] {}: {}"),
+        ("otter.txt", "Ada Moe  9:02\nWhen is it down?\n\nBo Lie  9:04\nOn Monday,\nfor an hour\n", "[{}] {}: {}"),
+        (
+            "zoom.vtt",
+            "WEBVTT\n\n9:02:00.000 --> 9:02:02.000\nAda Moe: When is it down?\n\n9:04:00.000 --> 9:04:03.000\n"
+            "Bo Lie: On Monday,\n\n9:04:03.000 --> 9:04:04.000\nBo Lie: for an hour\n",
+            "[{}:00] {}: {}",
+        ),
+    ],
+)
+def test_a_message_is_read_with_the_speaker_and_time_on_another_line(
+    tmp_path: Path, name: str, content: str, messages: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    (document,) = read(tmp_path / name, print)
+    said = [("9:02", "Ada Moe", "When is it down?"), ("9:04", "Bo Lie", "On Monday, for an hour")]
+    shown = [messages.format(*each) for each in said]
+    assert [block.text for block in document.blocks] == shown
+    answer = robust_qa.ask("When is it down?", docs=tmp_path)
+    assert "Ada" not in (answer.text or "")
 
 
 def test_a_quote_of_a_sheet_stands_at_its_row(tmp_path: Path) -> None:
@@ -198,6 +271,11 @@ def test_a_table_in_the_output_of_a_notebook_is_read_by_its_columns(tmp_path: Pa
     (tmp_path / "wind.ipynb").write_text(json.dumps({"nbformat": 4, "cells": [cell]}))
     (document,) = read(tmp_path / "wind.ipynb", lambda *_: None)
     assert "site: Holm; mean wind: 6.9" in document.text and "0   Holm" not in document.text
+
+
+def test_a_row_is_found_by_its_mark_in_another_form(folder: Path) -> None:
+    answer = robust_qa.ask("What is the price of KX773?", docs=folder / "valves.csv")
+    assert [*answer.citations, *answer.closest][0].quote == "part: KX-77/3; name: gasket large; price EUR: 9.90"
 
 
 def test_a_row_is_asserted_only_if_the_question_singles_it_out(folder: Path) -> None:

@@ -35,7 +35,7 @@ def test_passages_follow_the_structure_of_a_page(passages):
 @pytest.mark.parametrize(
     ("page", "shown"),
     [
-        ("<pre>A\n\n  B is 1\n\nC</pre>D\nE", "A\n\n  B is 1\n\nC\n\nD E"),
+        ("<pre>A\n\n  B is 1\n\nC</pre>D\nE", "A\n\n  B is 1\n\nC\n\nD \nE"),
         (
             '<pre><code class="language-js mjs">import a</code><code class="language-js cjs">const a</code></pre>',
             "import a\n\nconst a",

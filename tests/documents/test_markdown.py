@@ -66,7 +66,7 @@ def test_a_continued_list_repeats_its_introduction(passages):
     [
         ("*a* **b** ~~c~~ <del>c</del>`d*` \\* &amp; <b>e</b>", "a b  d* * & e"),
         ("[a](b 'c'), ![d](e), <https://f.example>, [g][h]\n\n[h]: i", "a, d, https://f.example, g"),
-        ("one\ntwo  \nthree<br>four", "one two\nthree\nfour"),
+        ("one\ntwo  \nthree<br>four", "one \ntwo\nthree\nfour"),
         ("a<!-- hidden -->b\n\n<!--\n## Hidden\n-->", "ab"),
         ("`<!-- shown -->`", "<!-- shown -->"),
         ("```sh\n# no heading\n  ls\n```", "# no heading\n  ls"),

@@ -92,6 +92,12 @@ def test_no_word_of_any_format_is_lost(tmp_path, format):
     assert "Length: 8 m; Fee: 20" in text
 
 
+def test_the_text_on_the_line_below_a_chapter_is_read(tmp_path):
+    source = rb"\documentclass{report}\begin{document}\chapter{Fees}" b"\nBoats pay by length.\n" rb"\end{document}"
+    found, _ = documents(tmp_path / "a.tex", source)
+    assert "Boats pay by length." in found[0].text
+
+
 @pytest.mark.parametrize("format", ["docx", "odt", "epub", "latex", "org"])
 def test_the_title_is_that_of_the_document(tmp_path, format):
     found, _ = documents(tmp_path / f"a.{format}", made(format))
@@ -100,7 +106,7 @@ def test_the_title_is_that_of_the_document(tmp_path, format):
 
 def test_passages_follow_the_headings_of_a_word_file(passages):
     assert passages("a.docx", made("docx"), words=10)[-1] == Excerpt(
-        "Handbook > Rules", "Leave at dawn. Return at dusk.\n\nSince 1999."
+        "Handbook > Rules", "Leave at dawn. Return at dusk.\n\nSince 1999.", line=9
     )
 
 

@@ -72,7 +72,8 @@ def statements(document: Document, file: str) -> Iterator[Statement]:
                 or text.count(": ") > _FIELDS
             ):
                 continue
-            place = Place(document.source, block.line + block.text.count("\n", 0, start), text)
+            line = block.lines[block.text.count("\n", 0, start)] if block.lines else block.line
+            place = Place(document.source, line, text)
             yield Statement(place, file, own, above)
 
 

@@ -56,11 +56,15 @@ def _message(content: bytes, file: File, report: Report, place: str = "") -> Ite
     assert isinstance(message, EmailMessage)
     title = str(message["Subject"] or "")
     blocks = Blocks()
-    if message["Message-ID"] or message["To"]:  # a saved page has none
-        blocks.row(_HEADERS, [str(message[name] or "").replace(";", ",") for name in _HEADERS])
     body = message.get_body(("plain", "html"))
+    payload = body.get_payload(decode=True) if body else b""
+    assert isinstance(payload, bytes)
+    line = payload in content and content.count(b"\n", 0, content.find(payload)) + 1  # 0 if it is encoded
+    if message["Message-ID"] or message["To"]:  # a saved page has none
+        headers = [str(message[name] or "").replace(";", ",") for name in _HEADERS]
+        blocks.row(_HEADERS, headers, min(line, 1))
     if body:
-        named, found = _text(body, file)
+        named, found = _text(body, payload, line, file)
         title = title or named
         blocks.extend(found)
     part = place.replace(" ", "=")
@@ -85,15 +89,14 @@ def _attached(document: Document, part: str, shown: str, name: str) -> Document:
     return replace(document, id=id, place=place)
 
 
-def _text(body: MIMEPart, file: File) -> tuple[str, list[Block]]:
-    payload = body.get_payload(decode=True)
-    charset = body.get_content_charset() or ""
-    text = file.text(payload if isinstance(payload, bytes) else b"", charset)
+def _text(body: MIMEPart, payload: bytes, line: int, file: File) -> tuple[str, list[Block]]:
+    text = file.text(payload, body.get_content_charset() or "")
     earlier = _EARLIER.search(text)  # the message that this one answers, which others mark with ">"
     if earlier and body.get_content_subtype() != "html":
         text = text[: earlier.start()] + re.sub(r"^(?=.)", "> ", earlier[0], flags=re.M)
-    title, blocks = read_html(text) if body.get_content_subtype() == "html" else read_plain(text)
-    return title, unlined(blocks)
+    read = read_html if body.get_content_subtype() == "html" else read_plain
+    title, blocks = read(text, line)
+    return title, blocks if line else unlined(blocks)
 
 
 def _date(message: EmailMessage) -> str:

@@ -139,8 +139,8 @@ def test_an_entry_is_a_row(tmp_path: Path, name: str, content: str, rows: list[s
         ("people.vcf", CARDS, "What is the phone number of Jürgen Müller?", "+49 30 555 0199", ":1"),
         ("refs.bib", ENTRIES, "Who published Tides of the North?", "Fjord Press", ":2"),
         ("jobs.org", JOBS, "Who is the owner of repair the fence?", "Jonas", ""),
-        ("price.eml", MAIL, "Who sent the mail about the price of the covers?", "Sven Berg", ""),
-        ("price.eml", MAIL, "What is the price of the covers?", "2,150 EUR", ""),
+        ("price.eml", MAIL, "Who sent the mail about the price of the covers?", "Sven Berg", ":1"),
+        ("price.eml", MAIL, "What is the price of the covers?", "2,150 EUR", ":7"),
     ],
 )
 def test_a_row_answers(tmp_path: Path, name: str, content: str, question: str, answer: str, where: str) -> None:
