@@ -17,7 +17,7 @@ _LONGEST_LEAD = 300  # characters of a line that is repeated above a continued l
 _DEEPEST = 8  # depth in lists; deeper blocks count as this deep
 _SHORT = 12  # words of a line that introduces a list without a colon
 _COLONS = (":", "：")
-_LINE_END = re.compile(r" *\r[ \r]*\n?|\n")
+_LINE_END = re.compile(r"(?<! ) *+\r[ \r]*+\n?|\n")
 _STOPPED = re.compile(r"[.!?…。！？][^\w.!?…。！？]*\Z")  # linear, unlike \W* after each stop
 _ASKED = re.compile(r"[.:?!,;]\Z")
 

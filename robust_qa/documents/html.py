@@ -42,7 +42,7 @@ _LONGEST_HEADING = 300  # characters; a longer one is text styled as a heading
 _A_BLOCK = re.compile(r"\blang(?:uage)?-|\bsourceCode\b|\bhljs\b")  # classes of code in a language
 _NOTE = re.compile(r"\b(?:note|warning|tip|important|caution|admonition|callout|alert)\b")  # classes of a note
 _SPACE = re.compile(r"[^\S\n]*\n\s*|\s{2,}|[^\S ]")
-_BREAK = re.compile(r"[ \r]*\n[ \r\n]*")
+_BREAK = re.compile(r"(?<![ \r])[ \r]*+\n[ \r\n]*")
 _OWN_LINKS = frozenset("¶ # § 🔗".split())  # texts of a heading's link to itself
 
 
