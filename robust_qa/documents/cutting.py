@@ -149,11 +149,7 @@ class Cut:
                 is_led = previous is not None and _introduces(previous, block) and together <= self.words
                 leads = i + 1 < len(section.blocks) and _introduces(block, section.blocks[i + 1])
                 for number, part in enumerate(self._parts(block, leads)):
-                    piece = replace(
-                        part,
-                        path=section.path,
-                        above=_indented(block),
-                    )
+                    piece = replace(part, path=section.path, above=_indented(block))
                     if number == 0:
                         words = part.words + _count(" ".join(heads))
                         before = "\n" if previous and _is_close(previous, block) else "\n\n"
@@ -172,15 +168,17 @@ class Cut:
             return
         # A paragraph of usual length stays whole, but an overlap may repeat its sentences.
         is_long = words > (self.words / 2 if leads else self.words)
-        end = 0
+        end = line = 0
+        lines = _lines(block)
         for start, stop in _spans(block, self.words):
             count = _count(block.text[start:stop])
             parts = [(start, stop, count)] if count <= 2 * self.words else self._shorter(block.text, start, stop)
             for first, last, n in parts:
                 text = block.text[first:last] if end else indent + block.text[first:last]
-                lines = _lines(block)[block.text.count("\n", 0, first) :]
-                yield _Piece(text, n, (), block.text[end:first], is_long or not end, lines=lines)
-                end = last
+                line += block.text.count("\n", end, first)
+                after = line + block.text.count("\n", first, last)
+                yield _Piece(text, n, (), block.text[end:first], is_long or not end, lines=lines[line : after + 1])
+                end, line = last, after
 
     def _shorter(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Cut a sentence at its spaces into parts of `words` words. Return (start, end, words) of each."""
@@ -275,7 +273,7 @@ def _excerpt(title: str, pieces: Sequence[_Piece], words: int) -> Excerpt:
         text += before + piece.text
         lines += [0] * before.count("\n")
         lines[-1] = lines[-1] or piece.lines[0]
-        lines += piece.lines[1 : piece.text.count("\n") + 1]
+        lines += piece.lines[1:]
     if not text:  # a heading that is the title is all there is
         text = begin.path[-1]
     begun = len(text) - len(text.lstrip("\n"))

@@ -222,6 +222,8 @@ class _Reader:
         depth = len(self._indents)
         text = _dedented(lines)
         if mark:
+            if all(indent(line) > column for line in lines[1:]):  # its text is wrapped
+                text = "\r".join(text.split("\n"))
             self._indents.append(column)
             self.blocks.item(mark["mark"], text[mark.end() :], number, depth)
         else:

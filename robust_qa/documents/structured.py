@@ -31,7 +31,7 @@ def _add(blocks: Blocks, value: Any, path: tuple[str, ...]) -> None:
             if key not in deep:
                 blocks.option(".".join([*path[_DEEPEST:], str(key)]), _shown(each))
         for key in deep:
-            blocks.heading(min(len(path) + 1, _DEEPEST), str(key))
+            blocks.heading(min(len(path) + 2, _DEEPEST), str(key))
             _add(blocks, value[key], (*path, str(key)))
     elif isinstance(value, list):
         for each in value:
@@ -40,7 +40,7 @@ def _add(blocks: Blocks, value: Any, path: tuple[str, ...]) -> None:
                 blocks.row(list(pairs), list(pairs.values()))
             elif isinstance(each, Mapping | list):
                 if name := next((pairs[key] for key in ("name", "title", "id") if key in pairs), ""):
-                    blocks.heading(min(len(path) + 1, _DEEPEST), name)
+                    blocks.heading(min(len(path) + 2, _DEEPEST), name)
                 _add(blocks, each, (*path, name))
             else:
                 blocks.item("-", _shown(each))

@@ -182,7 +182,8 @@ class FileReader:
 def _with_edition(document: Document, path: Path) -> Document:
     """Return a document with the date that it states, and with the version or standing of its text in its title."""
     releases = sum(block.kind == "heading" and bool(versions_in(block.text)) for block in document.blocks)
-    left_out = ("heading", "code") if releases > 1 else ("code",)  # a list of releases is of none of them
+    # A list of releases is of none of them, and neither is a table.
+    left_out = ("row", "code", "heading") if releases > 1 else ("row", "code")
     date, words = stated("\n\n".join(each.text for each in document.blocks[:_HEAD] if each.kind not in left_out))
     own = edition_of(document.title, path.name)
     title = f"{document.title}, {words}" if words and not own.version and not own.past else document.title

@@ -37,12 +37,12 @@ def test_passages_follow_the_structure_of_a_text(passages):
         Excerpt(
             f"{title}",
             "Ratified in 1884.\n\n1. Bodies\n\nEach decision is made by one of the following:\n"
-            "1. The keepers, by way of an\nelection;\n2. The master.",
+            "1. The keepers, by way of an \nelection;\n2. The master.",
             3,
         ),
         Excerpt(
             f"{title} > 1. Bodies > 1.1. Rules",
-            "* A keeper may leave.\n  It takes a day.\n* A master\nmay not.\n  toll --all",
+            "* A keeper may leave.\n  It takes a day.\n* A master \nmay not.\n  toll --all",
             14,
         ),
         Excerpt(f"{title} > 2. Fees", "A fee is due.", 24),
