@@ -91,7 +91,7 @@ _LEAD = (  # "I apologize, but", "As an AI language model,", "Based on the docum
 )
 _ANSWERED = r"(?![^.]*\bbut (?!i (?:can|could|would|will)\b|if\b|you\b|please\b|feel\b))"
 _REFUSAL = re.compile(rf"(?:{_LEAD}\W+(?:but\W+)?)*+(?:{'|'.join(_REFUSALS)})\b{_ANSWERED}", re.DOTALL)
-# Whole replies ("the answer" is copied from a form); the second are too short to be one, but refusals in the field of a form.
+# Whole replies ("the answer" is copied from a form). The second are too short to be one, but refusals in a field.
 _NO_ANSWER_AT_ALL = re.compile(
     r"i do not know|n/a|no answer|the answer|(?:(?:the answer|it) is )?(?:unknown|not known|not available)"
 )
