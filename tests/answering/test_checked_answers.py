@@ -102,8 +102,9 @@ def test_a_contradiction_shows_both_sides_with_their_quotes(ask: Any) -> None:
 
 
 def test_a_short_answer_to_what_no_document_answers_is_not_confirmed(ask: Any) -> None:
-    shown = ask("Documents: 4\nAnswer: Joan Pascoe", "Who is the keeper of the bell?")
-    assert (shown.lines[0], shown.json["standing"]) == ("Not confirmed: Joan Pascoe", "not confirmed")
+    texts = {"cache.md": "Set the variable CACHE_DIR to the folder of the cache."}
+    shown = ask("Documents: 1\nAnswer: CACHE_DIR", "Which variable limits the memory?", texts)
+    assert (shown.lines[0], shown.json["standing"]) == ("Not confirmed: CACHE_DIR", "not confirmed")
 
 
 def test_a_refusal_is_no_answer(ask: Any) -> None:
