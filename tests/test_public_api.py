@@ -142,7 +142,7 @@ def test_a_plugin_is_imported_without_its_engine(plugin: str) -> None:
                 str(ROOT / "examples" / "harbour"),
                 "Who was the last keeper?",
             ],
-            22,
+            23,
         ),  # one of them, rqa_e5, is tried first
     ],
 )

@@ -182,9 +182,12 @@ class FileReader:
 def _with_edition(document: Document, path: Path) -> Document:
     """Return a document with the date that it states, and with the version or standing of its text in its title."""
     releases = sum(block.kind == "heading" and bool(versions_in(block.text)) for block in document.blocks)
-    # A list of releases is of none of them, and neither is a table.
+    # A list of releases is of none of them, and neither is a table. A single row at the beginning is front matter.
     left_out = ("row", "code", "heading") if releases > 1 else ("row", "code")
-    date, words = stated("\n\n".join(each.text for each in document.blocks[:_HEAD] if each.kind not in left_out))
+    head = document.blocks[:_HEAD]
+    front = head[:1] if [each.kind for each in head[:2]].count("row") == 1 and head[0].kind == "row" else []
+    told = [*front, *(each for each in head if each.kind not in left_out)]
+    date, words = stated("\n\n".join(each.text for each in told))
     own = edition_of(document.title, path.name)
     title = f"{document.title}, {words}" if words and not own.version and not own.past else document.title
     titled = date_in(document.title)
