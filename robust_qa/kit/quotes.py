@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..types import Citation, Passage, Quote
-from .text import content_terms, has_columns, is_row, sentences, sentences_within, statements, words
+from .text import content_terms, is_row, sentences, sentences_within, statements, words
 
 QUOTE_WORDS = 60
 QUOTES = 3
@@ -84,17 +84,9 @@ def closest_texts(question: str, passages: Sequence[Passage], most: int, whole: 
 
 
 def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
-    """Return `quote` as a citation of at most 60 words, in one line, but for the items of a list.
-
-    Of a table whose columns have names, and which has other rows, it is the row of the highlight alone.
-    """
+    """Return `quote` as a citation of at most 60 words, in one line, but for the items of a list."""
     passage = passages[quote.passage]
     start, end = quote.start, quote.end
-    units = sentences(passage.text) if quote.highlight else ()
-    row = next((unit for unit in units if quote.highlight and unit[0] <= quote.highlight[0] < unit[1]), None)
-    column = passage.text[slice(*row)].partition(": ")[0] if row else ""
-    if row and has_columns(passage.text[slice(*row)]) and f"\n{passage.text}".count(f"\n{column}: ") > 1:
-        start, end = max(start, row[0]), min(end, row[1])
     items = _ITEM.split(passage.text[start:end].strip())  # one line break is as long as the blank of one line
     shown = "\n".join(" ".join(item.split()) for item in items)
     highlight = None

@@ -39,13 +39,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("pumps.md", "What is the flow of the Otter?", "Pump: Otter; Flow: 75 l/min", 6),
     ],
 )
-def test_the_row_that_answers_is_marked_and_placed_and_quoted_alone(
+def test_the_row_that_answers_is_marked_and_placed_and_quoted_alone_if_it_is_asserted(
     folder: Path, reader: str, name: str, question: str, row: str, line: int
 ) -> None:
     answer = robust_qa.ask(question, docs=folder / name, reader=reader)
     shown = [*answer.citations, *answer.closest][0]
     assert shown.highlight is not None
-    assert shown.quote == row
+    at = shown.quote.index(row)
+    assert at <= shown.highlight[0] < shown.highlight[1] <= at + len(row)
+    assert answer.text is None or shown.quote == row
     assert shown.where == f"{folder / name}:{line}"
 
 
@@ -275,7 +277,7 @@ def test_a_table_in_the_output_of_a_notebook_is_read_by_its_columns(tmp_path: Pa
 
 def test_a_row_is_found_by_its_mark_in_another_form(folder: Path) -> None:
     answer = robust_qa.ask("What is the price of KX773?", docs=folder / "valves.csv")
-    assert [*answer.citations, *answer.closest][0].quote == "part: KX-77/3; name: gasket large; price EUR: 9.90"
+    assert [*answer.citations, *answer.closest][0].place == "line 3"
 
 
 def test_a_row_is_asserted_only_if_the_question_singles_it_out(folder: Path) -> None:

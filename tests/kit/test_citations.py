@@ -114,15 +114,3 @@ def test_the_highlight_moves_with_the_quote() -> None:
     assert citation.quote.startswith("… about")
     assert citation.highlight is not None
     assert citation.quote[slice(*citation.highlight)] == "1871"
-
-
-def test_a_row_is_quoted_alone_only_if_its_table_has_others() -> None:
-    header, rows = "From: Ida; To: Bo; Subject: Oars", ["Boat: Heron; Oars: 2", "Boat: Otter; Oars: 4"]
-    text = "\n".join([header, *rows])
-
-    def quoted(words: str) -> str:
-        start = text.index(words)
-        return cite_quote(Quote(0, 0, len(text), highlight=(start, start + len(words))), [Passage(text)]).quote
-
-    assert quoted("Otter") == rows[1]
-    assert quoted("Ida") == " ".join([header, *rows])
