@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from robust_qa import Answer, Citation, Passage, Position, Quote
-from robust_qa.kit import Claim, answer_key, cite_quote, has_columns, may_agree, sentence_at, sentences, source_of
+from robust_qa.kit import Claim, answer_key, cite_quote, may_agree, sentence_at, source_of
 
 from .sources import Statement
 from .weighing import Side, rivals
@@ -56,14 +55,9 @@ def sentence_of(quotes: Sequence[Quote], passages: Sequence[Passage], threshold:
 
 
 def _sentence(quote: Quote, passages: Sequence[Passage]) -> Position:
-    """Return the sentence of the highlight, quoted with the sentences beside it, or the row, quoted alone."""
     text = passages[quote.passage].text
-    start, end = sentence_at(text, *(quote.highlight or (quote.start, quote.end)))
-    sentence = " ".join(text[start:end].split())
-    beside = [] if has_columns(sentence) else sentences(text)
-    first = max((span[0] for span in beside if quote.start <= span[0] < start), default=start)
-    last = min((span[1] for span in beside if end < span[1] <= quote.end), default=end)
-    return Position(sentence, quote.score, (cite_quote(replace(quote, start=first, end=last), passages),))
+    sentence = " ".join(text[slice(*sentence_at(text, *(quote.highlight or (quote.start, quote.end))))].split())
+    return Position(sentence, quote.score, (cite_quote(quote, passages),))
 
 
 def _contradict(one: Quote, other: Quote, passages: Sequence[Passage]) -> bool:
