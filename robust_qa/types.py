@@ -258,7 +258,7 @@ LEADS: Mapping[Standing, str] = {
     "contradicted": "Your documents contradict this: ",
     "not in the documents": "Not in your documents: ",
 }
-"""What stands before an answer if no sentence of it is supported and undisputed."""
+"""The words before an answer of which no sentence is both supported and undisputed."""
 _MAJORITY = 3  # supporting sources for each contradicting one, from which a sentence is not disputed
 
 

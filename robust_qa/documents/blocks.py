@@ -36,7 +36,7 @@ class Block:
 
     `level` is the level of a heading (1 is the highest), otherwise the depth in lists. `above` has the line that
     introduces a list and the items that contain this block. `line` is its first line in the file, 0 if unknown, and
-    `lines` has that of each line of the text. A line of wrapped text ends in a space.
+    `lines` has that of each line of the text, () if all are of the first. A line of wrapped text ends in a space.
     """
 
     kind: Kind
@@ -45,6 +45,11 @@ class Block:
     above: tuple[str, ...] = ()
     line: int = 0
     lines: tuple[int, ...] = field(default=(), compare=False)
+
+    @property
+    def line_numbers(self) -> tuple[int, ...]:
+        """The line in the file of each line of the text."""
+        return self.lines or (self.line,) * (self.text.count("\n") + 1)
 
 
 class Blocks:

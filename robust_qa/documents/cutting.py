@@ -164,12 +164,12 @@ class Cut:
         indent = "  " * block.level
         words = _count(block.text)
         if block.kind != "paragraph" and words <= 2 * self.words:
-            yield _Piece(indent + block.text.replace("\n", f"\n{indent}"), words, (), lines=_lines(block))
+            yield _Piece(indent + block.text.replace("\n", f"\n{indent}"), words, (), lines=block.line_numbers)
             return
         # A paragraph of usual length stays whole, but an overlap may repeat its sentences.
         is_long = words > (self.words / 2 if leads else self.words)
         end = line = 0
-        lines = _lines(block)
+        lines = block.line_numbers
         for start, stop in _spans(block, self.words):
             count = _count(block.text[start:stop])
             parts = [(start, stop, count)] if count <= 2 * self.words else self._shorter(block.text, start, stop)
@@ -244,10 +244,6 @@ def _spans(block: Block, words: int) -> list[tuple[int, int]]:
         else:
             found += [line.span() for line in _LINE.finditer(block.text, part.start(), part.end())]
     return [(start, end) for start, end in found if block.text[start:end].strip()]
-
-
-def _lines(block: Block) -> tuple[int, ...]:
-    return block.lines or (block.line,) * (block.text.count("\n") + 1)
 
 
 def _indented(block: Block) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def _detected(body: bytes) -> str:
         raise Unreadable("it is binary, not text")
     text = body.decode("utf-8", "surrogateescape")
     invalid = len(_INVALID.findall(text))
-    if 3 * invalid <= 2 * (len(text) - len(text.encode("ascii", "ignore"))):
+    if 3 * invalid <= 2 * sum(not char.isascii() for char in text):
         return "utf-8"  # perhaps with a few invalid bytes
 
     import chardet  # here, because few files need it

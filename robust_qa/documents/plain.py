@@ -223,7 +223,7 @@ class _Reader:
         text = _dedented(lines)
         if mark:
             if all(indent(line) > column for line in lines[1:]):  # its text is wrapped
-                text = "\r".join(text.split("\n"))
+                text = text.replace("\n", "\r")
             self._indents.append(column)
             self.blocks.item(mark["mark"], text[mark.end() :], number, depth)
         else:

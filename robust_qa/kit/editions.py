@@ -50,8 +50,7 @@ _VERSION = re.compile(
 _VERSION_LINE = re.compile(rf"^\W*(?:document |current )?(?:{_VERSION.pattern})", re.IGNORECASE | re.MULTILINE)
 _PAST = re.compile(
     r"(?<![^\W_])(draft|archived?|historical|old|superseded|obsolete|outdated|previous|former|legacy|expired|withdrawn"
-    r"|backup)"
-    r"(?![^\W_])",
+    r"|backup)(?![^\W_])",
     re.IGNORECASE,
 )
 _DRAFT_LINE = re.compile(

@@ -173,11 +173,6 @@ def is_row(unit: str) -> bool:
     return "\n" not in unit and _ROW.match(unit) is not None
 
 
-def has_columns(unit: str) -> bool:
-    """Return whether a unit is a row with the names of its columns, which tell what it says without the other rows."""
-    return is_row(unit) and "; " in unit
-
-
 def _unbroken(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of the paragraphs and list items that are wrapped text, and of the lines of all others.
 

@@ -72,8 +72,7 @@ def statements(document: Document, file: str) -> Iterator[Statement]:
                 or text.count(": ") > _FIELDS
             ):
                 continue
-            line = block.lines[block.text.count("\n", 0, start)] if block.lines else block.line
-            place = Place(document.source, line, text)
+            place = Place(document.source, block.line_numbers[block.text.count("\n", 0, start)], text)
             yield Statement(place, file, own, above)
 
 

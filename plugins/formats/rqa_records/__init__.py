@@ -23,7 +23,6 @@ _FIELDS = {
 _ENTRIES = ("VEVENT", "VTODO", "VJOURNAL", "VCARD")
 _LINE = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<options>(?:;(?:\"[^\"]*\"|[^\":])*)?):(?P<value>.*)")
 _TIME = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)\d*(Z?))?")
-_DAY = len("2022-01-07")
 _TYPES = re.compile(r"(?:TYPE=)?\"?(\b(?:home|work|cell|mobile|fax|voice|pager)\b)", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\(.)")
 _PARTED = re.compile(r"(?<!\\);")
@@ -49,7 +48,7 @@ def read_lines(file: File, report: Report) -> Iterator[Document]:
             begin, fields = entries.pop()
             if value.upper() in _ENTRIES:
                 begun, ended = fields.get("DTSTART", []), fields.get("DTEND", [])
-                if ended and ended < begun and len(ended[0]) == _DAY:  # some programs end a day on itself
+                if ended and ended < begun and " " not in ended[0]:  # some programs end a day on itself
                     fields["DTEND"] = begun
                 shown = {label: ", ".join(fields[key]) for key, label in _FIELDS.items() if key in fields}
                 blocks.row(list(shown), list(shown.values()), begin)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Quote
-from robust_qa.kit import content_terms, has_columns, is_row, quote_windows, statements, with_title
+from robust_qa.kit import content_terms, is_row, quote_windows, statements, with_title
 
 from .spans import Span, repeats, spans
 from .windows import firsts, marked_windows
@@ -174,7 +174,7 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
         ]
         keyed = _keyed(evidence.question, text, [span for span in told if is_row(text[slice(*span)])])
         most = [row for row, less in keyed.items() if not less]
-        tied = {row for row in keyed if most != [row] and has_columns(text[slice(*row)])}
+        tied = {row for row in keyed if most != [row] and "; " in text[slice(*row)]}  # lines of chats have no cells
         for start, end in quote_windows(text):
             units = []
             for unit in told:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from robust_qa import BusyError, EmbedderName
+from robust_qa import EmbedderName
 from robust_qa.kit import fused, language_of_question, warn, with_title
 from rqa_bm25.copies import without_copies
 from rqa_bm25.retriever import Bm25
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
 _DEPTH = 100  # passages of each ranking that are fused
 _QUICK_DEPTH = 30  # with `quick`: passages that are embedded for a query
-_POLL = 0.02  # seconds until a writer looks again whether another one is ready
 _BATCH = 256  # passages embedded at once, and then written
 _QUICK_EMBEDDED = 512  # passages that `refresh` embeds
 _QUICK_INDEX = 50_000  # passages in an index whose vectors `refresh` updates
@@ -101,15 +98,13 @@ class Hybrid(Bm25):
         """Write vectors, and return all that are there. Waits while another process writes."""
         from rqa_bm25.vectors import Vectors
 
-        while True:
-            with suppress(BusyError), self._index.locked(), self._index.guarded("Writing"):
-                vectors = Vectors(self._index.folder)
-                vectors.begin(self._embedder.identity, found.shape[1])
-                known = vectors.keys()
-                rows = [n for n, key in enumerate(keys) if key not in known]
-                vectors.append([keys[n] for n in rows], found[rows])
-                return Vectors(self._index.folder)
-            time.sleep(_POLL)
+        with self._index.locked(wait=True), self._index.guarded("Writing"):
+            vectors = Vectors(self._index.folder)
+            vectors.begin(self._embedder.identity, found.shape[1])
+            known = vectors.keys()
+            rows = [n for n, key in enumerate(keys) if key not in known]
+            vectors.append([keys[n] for n in rows], found[rows])
+            return Vectors(self._index.folder)
 
     def _embedder_knows(self, query: str) -> bool:
         """Return whether the embedder knows the language of the query."""

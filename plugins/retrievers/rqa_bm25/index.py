@@ -324,8 +324,8 @@ class Index:
             yield index
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lock for writing. Creates the folder. Raises BusyError or ConfigError."""
+    def locked(self, *, wait: bool = False) -> Iterator[None]:
+        """Hold the lock for writing. Creates the folder. Raises ConfigError, and BusyError unless it may `wait`."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # private: it contains the text of your files
             lock = (self.folder / _LOCK).open("a")
@@ -336,7 +336,7 @@ class Index:
             ) from error
         with lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise BusyError(
                     f"Another process is writing the index at {self.folder}.",

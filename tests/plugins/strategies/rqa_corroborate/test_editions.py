@@ -1,4 +1,4 @@
-"""Folders with several editions of a document: one is asked for and gives the answer, and the others are told."""
+"""Folders with several editions of a document: the one that is asked for answers, and the others are named."""
 
 from __future__ import annotations
 
