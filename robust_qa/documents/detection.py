@@ -15,7 +15,7 @@ _SUFFIXES = {
     suffix: name
     for name, suffixes in {
         "plain": "txt text",
-        "markdown": "md markdown mdown mkd",
+        "markdown": "md markdown mdown mkd mdx rmd qmd",
         "html": "html htm xhtml",
         "jsonl": "jsonl ndjson",
         "table": "csv tsv",

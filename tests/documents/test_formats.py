@@ -43,6 +43,8 @@ def test_a_document_without_headings_is_titled_by_its_file_name(tmp_path):
     [
         ("a.md", "intro\n\n##  The Title ##\n\n### Another\n"),
         ("a.markdown", "The Title\n=========\n\ntext"),
+        ("a.mdx", "import { Image } from 'astro:assets';\n\n<ul>\n <li>item</li>\n</ul>\n\n# The Title\n"),
+        ("a.Rmd", "```{r}\noptions(digits = 2)\n```\n# The Title\n"),
         ("a.md", "---\nlang: en\ntitle: The Title  # a comment\n---\n\n# Another\n"),
         ("a.md", "---\ntags:\n- a\n\n'title': 'The Title'\n...\n"),
         ("a.md", "---\ntitle: >\n  The\n  Title\n---\n"),
