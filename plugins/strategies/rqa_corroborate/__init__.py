@@ -58,7 +58,7 @@ class Corroborate:
             kept, history = editions.split(said)
             sides = about(question, weigh(kept))
         told = editions.told(sides[0].best, history) if sides else ""
-        if is_sure(sides, toolbox.threshold):
+        if is_sure(sides, toolbox.threshold) and not all(map(editions.is_past, sides[0].statements)):
             return answer_of(sides, toolbox.threshold, told)
         if sum(side.best.confidence >= VOICE for side in sides) < 2:  # nobody may contradict the sentence
             old_ones = [each for source in editions.others for each in source.passages]

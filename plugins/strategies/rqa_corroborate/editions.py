@@ -77,6 +77,10 @@ class Editions:
             (history if old else kept).append(each)
         return kept, history
 
+    def is_past(self, statement: Statement) -> bool:
+        """Return whether a statement is of an edition that is marked as a draft or as past, beside one that is not."""
+        return any(each is statement.source and self._of[id(each)].past for each in self.others)
+
     def _is_named(self, statement: Statement) -> bool:
         """Return whether a sentence names the year or the version that the question names."""
         value = self._date[:4] or self._named
@@ -84,7 +88,10 @@ class Editions:
         return bool(value) and re.search(rf"(?<![\d.]){re.escape(value)}(?!\.?\d)", sentence) is not None
 
     def told(self, chosen: Statement, history: Sequence[Statement]) -> str:
-        """Return the edition of the answer and what others say, as in "Of 2025-03-01; before: 42 EUR (2023-03-01)."."""
+        """Return the edition of the answer and what others say, as in "Of 2025-03-01; before: 42 EUR (2023-03-01)."
+
+        If it is of an edition that is marked as past, it says that the newest one is silent.
+        """
         own = self._of[id(chosen.source)]
         sides: dict[str, list[str]] = {"before": [], "later": []}
         others = [each for each in history if self._replaces(chosen.source, each.source)]
@@ -94,6 +101,8 @@ class Editions:
             if is_told and not each.agrees(chosen):
                 sides["later" if own.is_older(other) else "before"].append(f"{each.reading.text} ({other.label})")
         held = f"of {own.label}" if others and own.label else ""
+        if self.is_past(chosen):
+            held = f"of {own.label}; the one in force does not say"
         parts = [held, *(f"{name}: {', '.join(texts)}" for name, texts in sides.items() if texts)]
         told = "; ".join(filter(None, parts))
         return f"{told[0].upper()}{told[1:]}." if told else ""

@@ -25,5 +25,6 @@ def test_the_edition_that_is_asked_for_answers(name: str, tmp_path: Path) -> Non
         return
     told = given.text or (given.best_guess.text if given.best_guess else "")  # how sure the reader is is another matter
     assert folder["right"] in told and not given.conflicts
+    assert folder.get("sure") in (None, given.text is not None)
     assert all(other in given.reason for other in folder.get("other", ()))
     assert not any(other in given.reason for other in folder.get("apart", ()))
