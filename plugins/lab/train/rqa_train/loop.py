@@ -20,6 +20,8 @@ STATE, BEST = "checkpoint.pt", "model.pt"  # in the run's folder: the state for 
 
 _LOG_SECONDS = 10.0
 _THREADS = torch.get_num_threads()  # CTranslate2 later reduces it to 1
+# A CPU with matrix instructions; older versions of torch do not tell.
+_AMX: bool = hasattr(torch.cpu, "get_capabilities") and torch.cpu.get_capabilities().get("amx_bf16", False)
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ def device() -> str:
     """Return the device to train on. On a CPU, torch gets all threads back."""
     torch.set_num_threads(_THREADS)
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def mixed(device: str) -> torch.autocast:
+    """Return the context of a forward pass: bfloat16 on a GPU, and on a CPU where it takes less than half the time."""
+    return torch.autocast(device, dtype=torch.bfloat16, enabled=device != "cpu" or _AMX)
 
 
 def train(

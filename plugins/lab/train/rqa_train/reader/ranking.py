@@ -83,7 +83,8 @@ def train(
             loss.backward()
             total += float(loss.detach())
         part = _tensors(rng.sample(replayed, plan.replayed), device)
-        scores = model(part["ids"], part["types"], part["mask"])
+        with loop.mixed(device):
+            scores = model(part["ids"], part["types"], part["mask"])
         each = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"])
         loss = (each + 0.5 * entropy(scores.answered, part["has"])).mean()
         loss.backward()
@@ -120,7 +121,8 @@ def _group_loss(model: SpanReader, group: Encoded, plan: Plan, rng: random.Rando
     near = group.others[: 3 * plan.others]
     chosen = [*gold, *rng.sample(near, min(plan.others, len(near)))]
     part = _tensors(chosen, device)
-    scores: Scores = model(part["ids"], part["types"], part["mask"])
+    with loop.mixed(device):
+        scores: Scores = model(part["ids"], part["types"], part["mask"])
     weights = torch.full((len(chosen),), 1 / max(1, len(chosen) - len(gold)), device=device)
     weights[: len(gold)] = 1.0
     has = torch.zeros(len(chosen), device=device)

@@ -127,7 +127,7 @@ class _BatchLoss:
 
     def _loss(self, piece: list[Example], *, searched: bool) -> torch.Tensor:
         part = {name: tensor.to(self.device) for name, tensor in collate(piece).items()}
-        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.device != "cpu"):
+        with loop.mixed(self.device):
             scores = self.model(part["ids"], part["types"], part["mask"])
         each = span_loss(scores, part["allowed"], part["starts"], part["ends"], part["searched"] & searched)
         each = each + self.plan.answered * entropy(scores.answered, part["has"])
@@ -142,7 +142,7 @@ class _BatchLoss:
         return loss
 
     def _from_teachers(self, part: dict[str, torch.Tensor], scores: Scores) -> torch.Tensor:
-        with torch.no_grad(), torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.device != "cpu"):
+        with torch.no_grad(), loop.mixed(self.device):
             every = [teacher(part["ids"], part["types"], part["mask"]) for teacher in self.teachers]
         target = Scores(*(torch.stack(each).mean(0) for each in zip(*every, strict=True)))
         answered = entropy(scores.answered, target.answered.sigmoid())
@@ -161,7 +161,7 @@ def keep_vectors(
     device = next(model.parameters()).device
     coded = tokenizer.encode_batch(texts)
     part = collate([Example(one.ids[:length], one.type_ids, [0], [0], False, 0) for one in coded])
-    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "cpu"):
+    with loop.mixed(device.type):
         vectors = model.embed(part["ids"].to(device), part["mask"].to(device))
     target = torch.from_numpy(embedder.embed(texts)).to(device)
     loss = 1 - (vectors * target).sum(1).mean()
