@@ -61,6 +61,7 @@ from .text import (
     term_spans,
     with_parts,
     with_title,
+    without_mark,
     words,
 )
 from .warnings import PLAIN_TEXT, collected_warnings, warn
@@ -166,6 +167,7 @@ __all__ = [
     "with_normal_quantities",
     "with_parts",
     "with_title",
+    "without_mark",
     "without_thoughts",
     "words",
 ]

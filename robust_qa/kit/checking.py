@@ -16,7 +16,7 @@ from .citations import cite
 from .claims import source_of
 from .quantity import quantities, same_value, with_digits
 from .quotes import closest_texts
-from .text import STOPWORDS, content_terms, language_of_question, near_copies, words
+from .text import STOPWORDS, content_terms, language_of_question, near_copies, without_mark, words
 
 if TYPE_CHECKING:
     from ..protocols import Toolbox
@@ -30,7 +30,6 @@ _DIGITS = re.compile(r"\d+(?:[.,]\d+)*(?!\d|st\b|nd\b|rd\b|th\b)")
 _ONE = re.compile(r"\bone\b", re.IGNORECASE)  # mostly no number
 _SEPARATORS = re.compile("[.,]")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
-_ITEM = re.compile(r"\A\s*(?:\d{1,2}[.)]|[-*•])\s")
 # Words in a row that begin with a capital letter. One alone at the beginning of a sentence may be any word.
 _CAPITAL = r"[^\W\d_a-zà-öø-ÿ]"
 _NAME = re.compile(rf"(?<![\w'’-]){_CAPITAL}[\w'’-]+(?: {_CAPITAL}[\w'’.-]+)*")
@@ -85,7 +84,7 @@ def missing_from(sentence: str, texts: Sequence[str]) -> tuple[str, ...]:
     A number stands there in any form: 2 km as 2,000 metres, two as 2. German writes all nouns like names, so only its
     numbers count.
     """
-    sentence, body = _ITEM.sub("", sentence), "\n".join(texts)
+    sentence, body = without_mark(sentence), "\n".join(texts)
     terms = set(content_terms(body))
     lacking = _numbers(sentence) - _numbers(body)
     dates = quantities(sentence)

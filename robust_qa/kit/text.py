@@ -168,6 +168,12 @@ def with_parts(text: str) -> str:
     return _JOINT.sub(" ", text)
 
 
+def without_mark(text: str) -> str:
+    """Return an item of a list without its bullet or number."""
+    mark = _LISTED.match(text)
+    return text[mark.end() :].lstrip() if mark else text
+
+
 def is_row(unit: str) -> bool:
     """Return whether a unit of a text is a row of a table, as rqa reads it, or a line of a log or a chat."""
     return "\n" not in unit and _ROW.match(unit) is not None

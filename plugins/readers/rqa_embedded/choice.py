@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from robust_qa import PROBABLE, Passage, Reading
-from robust_qa.kit import Claim, answer_key, may_agree, says_same, source_of
+from robust_qa.kit import Claim, answer_key, may_agree, says_same, source_of, without_mark
 
 from .evidence import Evidence, Part, likely_parts, logistic, without
 from .spans import Span, text_of
@@ -150,7 +150,7 @@ def _log_sum(values: Iterable[float]) -> float:
 def _reading(passages: Sequence[Passage], choice: Choice, settings: Settings) -> Reading:
     """Return the answer of `choice` as one line, with its places, also in copies of its passages."""
     best = choice.spans[0]
-    text = " ".join(text_of(passages[best.passage])[best.start : best.end].split())
+    text = " ".join(without_mark(text_of(passages[best.passage])[best.start : best.end]).split())
     first = firsts(passages)
     places = {
         number: _place(passages[number], span, text_of(passages[at])[span.start : span.end])

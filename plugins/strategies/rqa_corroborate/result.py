@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from robust_qa import Answer, Citation, Passage, Position, Quote
-from robust_qa.kit import Claim, answer_key, cite_quote, may_agree, sentence_at, source_of
+from robust_qa.kit import Claim, answer_key, cite_quote, may_agree, sentence_at, source_of, without_mark
 
 from .sources import Statement
 from .weighing import Side, rivals
 
 _MOST_SIDES = 4
 _LONGEST = 60  # words of a sentence that is an answer
+_ITEM = re.compile(r"\n+( *)(?:[-*+•]|\d+[.)]) ((?:[^\n]|(?<= )\n)+)")  # a line that ends with a space goes on below
 _DISPUTED = 0.68  # least confidence of an answer that is contradicted: two of three sources are not enough
 
 
@@ -56,8 +58,22 @@ def sentence_of(quotes: Sequence[Quote], passages: Sequence[Passage], threshold:
 
 def _sentence(quote: Quote, passages: Sequence[Passage]) -> Position:
     text = passages[quote.passage].text
-    sentence = " ".join(text[slice(*sentence_at(text, *(quote.highlight or (quote.start, quote.end))))].split())
+    start, end = sentence_at(text, *(quote.highlight or (quote.start, quote.end)))
+    sentence = " ".join(without_mark(text[start:end]).split())
+    if sentence.endswith(":") and (items := _items(text, start, end)):
+        sentence += f" {'; '.join(items)}"
     return Position(sentence, quote.score, (cite_quote(quote, passages),))
+
+
+def _items(text: str, start: int, end: int) -> list[str]:
+    """Return the items of the list below a sentence, without those of lists in it or around it."""
+    line = text[text.rfind("\n", 0, start) + 1 :]
+    outside = len(line) - len(line.lstrip(" ")) if _ITEM.match(f"\n{line}") else -1
+    found: list[tuple[int, str]] = []
+    while (item := _ITEM.match(text, end)) and len(item[1]) > outside:
+        found.append((len(item[1]), " ".join(item[2].split())))
+        end = item.end()
+    return [words for depth, words in found if depth == found[0][0]]
 
 
 def _contradict(one: Quote, other: Quote, passages: Sequence[Passage]) -> bool:

@@ -115,6 +115,19 @@ def test_a_sure_sentence_answers_where_no_short_answer_is_sure(score: float, tex
     assert (given.text, given.confidence) == (text, score if text else None)
 
 
+@pytest.mark.parametrize(
+    ("passage", "text"),
+    [
+        ("- You walk there.\n- It is far.", "You walk there."),
+        ("Bring:\n- boots\n  - with caps\n- a pass \nof the gate\n\nIt is far.", "Bring: boots; a pass of the gate"),
+        ("- Bring shoes:\n  1. boots\n- A pass.", "Bring shoes: boots"),
+        ("Bring two things:\n\nboots", "Bring two things:"),
+    ],
+)
+def test_a_sentence_is_told_without_its_mark_and_with_the_list_below_it(passage: str, text: str) -> None:
+    assert answer(passage, reader=Marked(sentence=0.8)).text == text
+
+
 def test_two_sentences_that_contradict_each_other_are_both_told() -> None:
     texts = "42 days is how long the ferry rests.", "35 days is how long the ferry rests.", "7 cats live there."
     given = answer(*texts, reader=Marked(sentence=0.8))
