@@ -90,7 +90,7 @@ class Editions:
     def told(self, chosen: Statement, history: Sequence[Statement]) -> str:
         """Return the edition of the answer and what others say, as in "Of 2025-03-01; before: 42 EUR (2023-03-01)."
 
-        If it is of an edition that is marked as past, it says that the newest one is silent.
+        If the answer is of a draft or a past edition, it says that the edition in force does not tell.
         """
         own = self._of[id(chosen.source)]
         sides: dict[str, list[str]] = {"before": [], "later": []}

@@ -67,8 +67,8 @@ def _sentence(quote: Quote, passages: Sequence[Passage]) -> Position:
 
 def _items(text: str, start: int, end: int) -> list[str]:
     """Return the items of the list below a sentence, without those of lists in it or around it."""
-    line = text[text.rfind("\n", 0, start) + 1 :]
-    outside = len(line) - len(line.lstrip(" ")) if _ITEM.match(f"\n{line}") else -1
+    around = _ITEM.match(f"\n{text}", text.rfind("\n", 0, start) + 1)
+    outside = len(around[1]) if around else -1
     found: list[tuple[int, str]] = []
     while (item := _ITEM.match(text, end)) and len(item[1]) > outside:
         found.append((len(item[1]), " ".join(item[2].split())))
