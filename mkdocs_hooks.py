@@ -13,14 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import griffe
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from robust_qa.cli.reference import OptionTable, options_of, tables
-from robust_qa.config.installation import OWN_DISTRIBUTION
+from robust_qa.cli.reference import OptionTable, option_tables, options_of
 from robust_qa.host.loading import Host
+from robust_qa.version import OWN_DISTRIBUTION
 
 ROOT = Path(__file__).parent
 
@@ -33,11 +34,21 @@ DOORS = {
 }
 # The order of pages within a folder. Others follow by name.
 TUTORIALS = ("own-files", "bring-a-model", "measure-strategies", "write-a-plugin")
-ORDER = (*TUTORIALS, "confidence", "conflicts", "which-strategy", "robustness")
+ORDER = (*TUTORIALS, "confidence", "conflicts", "which-strategy", "robustness", "fidelity")
 REFERENCE = {
     "Ask": ("rqa.1", "rqa-ask.1", "rqa-search.1", "rqa-chat.1", "rqa-batch.1", "rqa-history.1", "rqa-strategies.7"),
     "Documents": ("rqa-expressions.7", "rqa-check.1", "rqa-lint.1", "rqa-postgres.7", "rqa-bridges.7"),
-    "Measure": ("rqa-eval.1", "rqa-testset.1", "rqa-train.1", "rqa-papers.7"),
+    "Measure": (
+        "rqa-eval.1",
+        "rqa-testset.1",
+        "rqa-compare.1",
+        "rqa-grid.1",
+        "rqa-plant.1",
+        "rqa-inconsistency.1",
+        "rqa-judge.1",
+        "rqa-train.1",
+        "rqa-papers.7",
+    ),
     "Serve": ("rqa-serve.1", "rqa-mcp.1", "rqa-ray.1", "rqa-provider.1"),
     "Extend": ("rqa-plugin.7", "rqa-python.7"),
     "Configuration": ("rqa-config.5", "options"),
@@ -173,8 +184,8 @@ def options_page() -> str:
         "",
     ]
     heading = ""
-    for table in tables(Host()):
-        if table.distribution in ("", OWN_DISTRIBUTION):
+    for table in option_tables(Host()):
+        if not table.distribution or table.distribution.startswith(OWN_DISTRIBUTION):
             kind = table.name.partition(".")[0]
             if heading != (heading := KINDS.get(kind, "The host")):
                 parts += [f"## {heading}", ""]
@@ -192,3 +203,12 @@ def _rows(table: OptionTable) -> Iterator[str]:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'.' if text else ''}"
+
+
+class PublicNames(griffe.Extension):
+    """Shows what a package imports as a name of its own: `from .module import name as name`."""
+
+    def on_module_members(self, *, mod: griffe.Module, **_: Any) -> None:
+        """Export those names, which griffe takes for imports."""
+        if mod.is_init_module:
+            mod.exports = re.findall(r" import (\w+) as \1$", mod.source, re.MULTILINE) or mod.exports

@@ -16,7 +16,18 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LARGEST = 65_000_000  # bytes of the wheel: the reader, the judge and the T5 of CRAG are in it
-KINDS = ("retriever", "reader", "evaluator", "embedder", "strategy", "command")
+KINDS = (
+    "retriever",
+    "reader",
+    "evaluator",
+    "embedder",
+    "strategy",
+    "checker",
+    "recorder",
+    "engine",
+    "command",
+    "format",
+)
 
 
 def main(wheel: Path | None) -> None:
@@ -38,12 +49,8 @@ def main(wheel: Path | None) -> None:
         run("python", "-m", "pip", "install", "--quiet", *(f"{project}[dev]" for project in projects.values()))
         for name, project in projects.items():
             run("python", "-m", "pytest", "-q", cwd=project)
-            is_command = name == "my_command"
-            run(
-                "rqa",
-                *((name, "--help") if is_command else ("plugins", "check", name)),
-                cwd=project,
-            )
+            example = ("--file", f"corpus/animals.{name}") if name == "my_format" else ()
+            run("rqa", "plugins", "check", name, *example, cwd=project)
         # The door for programs, from the wheel: without the repository's configuration nothing leads to the checkout.
         run("python", "-m", "pip", "install", "--quiet", "pytest-asyncio")
         mode = ("-c", os.devnull, "-o", "asyncio_mode=auto", "-p", "no:cacheprovider")

@@ -85,15 +85,17 @@ def queries(count: int, seed: int) -> list[str]:
 
 
 def build_rqa(data: Path, folder: Path) -> None:
+    from robust_qa.host.loading import Host
     from rqa_bm25 import Bm25
 
-    Bm25(Bm25.Options(index=folder, file_megabytes=1_000_000)).index([data])
+    options = Bm25.Options(index=folder, file_megabytes=1_000_000)
+    Bm25(options, formats=Host().file_formats).index([data])
 
 
 def open_rqa(folder: Path) -> Search:
     from rqa_bm25 import Bm25
 
-    retriever = Bm25(Bm25.Options(index=folder))
+    retriever = Bm25(Bm25.Options(index=folder), formats=())
     return lambda query: retriever.retrieve(query, TOP)
 
 

@@ -19,13 +19,13 @@ from itertools import combinations
 from pathlib import Path
 
 from robust_qa import Passage, Reading
-from robust_qa.kit import source_of
-from robust_qa.testing import toolbox
+from rqa_claims import source_of
 from rqa_consensus import Consensus
 from rqa_consensus.certificate import withstands
 from rqa_consensus.voices import Statement, read_each, voices
 from rqa_consensus.vote import SILENT, Ballot, elect, weights_of
 from rqa_embedded import EmbeddedReader
+from rqa_testing import toolbox
 
 OPTIONS = Consensus.Options()
 PASSAGES = 10

@@ -156,10 +156,11 @@ def show(name: str, report: IndexReport, build: float, disk: int, seconds: Seque
 
 
 def local(file: Path, folder: Path, handle: Precomputed, questions: Sequence[str]) -> None:
+    from robust_qa.host.loading import Host
     from rqa_bm25 import Hybrid
 
     options = Hybrid.Options(index=folder, words=1000, file_megabytes=1_000_000, file_seconds=86_400)
-    retriever = Hybrid(options, embedder=handle)
+    retriever = Hybrid(options, embedder=handle, formats=Host().file_formats)
     report, build = timed_index(retriever.index, file)
     disk = sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
     show("local hybrid", report, build, disk, search(retriever.retrieve, questions))
@@ -170,6 +171,7 @@ def postgres(
 ) -> None:
     import psycopg
 
+    from robust_qa.host.loading import Host
     from rqa_postgres import Postgres
 
     with psycopg.connect(dsn) as connection:
@@ -183,7 +185,7 @@ def postgres(
         file_seconds=86_400,
         statement_timeout=timeout,
     )
-    retriever = Postgres(options, embedder=handle)
+    retriever = Postgres(options, embedder=handle, formats=Host().file_formats)
     report, build = timed_index(retriever.index, file)
     with psycopg.connect(dsn) as connection:
         sizes = connection.execute(

@@ -271,7 +271,8 @@ def folder_size(path: Path) -> float:
 def megabytes_installed(langgraph: str | None) -> dict[str, float]:
     """Return the megabytes of rqa and its peers with all that they require, without Python, Node and Bun."""
     root = HERE.parent
-    own = folder_size(root / "robust_qa") + folder_size(root / "plugins") - folder_size(root / "plugins/lab/train")
+    own = folder_size(root / "robust_qa") + folder_size(root / "plugins")
+    own -= folder_size(root / "plugins/lab/papers") + folder_size(root / "plugins/lab/train")
     found = {"rqa": own + closure("robust-qa", set())}
     if installed("bm25s"):
         found["bm25s"] = closure("bm25s", set())

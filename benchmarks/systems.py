@@ -30,8 +30,9 @@ from typing import Any, NamedTuple
 
 import robust_qa
 from robust_qa import Answer, Passage, Question
-from robust_qa.documents import Cut, read
+from robust_qa.host.loading import Host
 from robust_qa.kit import content_terms, with_title
+from rqa_files import Cut, read
 
 DATA = Path(__file__).with_name("data")
 WHOLE = ("unseen_documents", "pubmedqa")  # asked over all documents at once, the others over one each
@@ -123,7 +124,7 @@ def passages_of(folder: Path, names: Sequence[str]) -> list[Text]:
     return [
         Text(name, with_title(cut.title, cut.text))
         for name in names
-        for document in read(folder / name, lambda *_: None)
+        for document in read(folder / name, lambda *_: None, Host().file_formats)
         for cut in Cut().passages(document)
     ]
 
@@ -199,8 +200,8 @@ def qmd(passages: Sequence[Text], folder: Path) -> Search:
 
 def vectors(passages: Sequence[Text], _: Path) -> Search:
     """What a store of vectors finds with exact search, for the vectors of rqa's embedder."""
-    from robust_qa.testing import embedder_handle
     from rqa_embedded import EmbeddedEmbedder
+    from rqa_testing import embedder_handle
 
     embedder, loop = embedder_handle(EmbeddedEmbedder(EmbeddedEmbedder.Options())), asyncio.new_event_loop()
     rows = loop.run_until_complete(embedder.embed([each.text for each in passages]))

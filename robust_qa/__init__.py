@@ -31,131 +31,84 @@ A program asks with `robust_qa.ask(question, docs="notes/")`, or opens a session
 
 Here are these doors, the data, the protocols and the errors. Further public modules:
 
-- `robust_qa.kit`: for strategy authors: prompts, replies, answer normalisation, citations, HTTP
-- `robust_qa.documents`: for retrievers that read files
+- `robust_qa.kit`: for strategy authors: citations, quotes, normal forms of answers, sentences and words
+- `rqa_prompts`: prompts for language models, forms of replies, and how replies are read
+- `rqa_files`: for retrievers that read files
 - `robust_qa.cli`: for plugins that add commands
-- `robust_qa.answering` and `robust_qa.batch`: sessions and batches for plugins that add commands
-- `robust_qa.testing`: fakes and the conformance checks
+- `robust_qa.answering` and `rqa_rows`: sessions and batches for plugins that add commands
+- `rqa_testing`: fakes and the conformance checks
 """
 
 from __future__ import annotations
 
-from .config.keys import Key
-from .errors import (
-    BusyError,
-    CallError,
-    CallTimeout,
-    ConfigError,
-    ContextError,
-    CutError,
-    Exit,
-    ExpressionError,
-    InputError,
-    MissingError,
-    PluginError,
-    RefusedError,
-    ReplyError,
-    RqaError,
-    UnavailableError,
-)
-from .host.metrics import Metric, Outcome
-from .host.registry import Registry, hookimpl
-from .programs import BlockingSession, ask, open_session
-from .protocols import (
-    AssistedEvaluator,
-    Embedder,
-    EmbedderHandle,
-    Evaluator,
-    ExtractiveReader,
-    IndexProgress,
-    IndexReport,
-    LanguageModel,
-    Retriever,
-    Strategy,
-    Toolbox,
-)
-from .types import (
-    PROBABLE,
-    Answer,
-    Checked,
-    Citation,
-    Completion,
-    Continuation,
-    Decoding,
-    EmbedderName,
-    Expression,
-    Judgment,
-    Message,
-    Order,
-    Passage,
-    Position,
-    Question,
-    Quote,
-    Reading,
-    Step,
-    Token,
-    Trusted,
-    Url,
-    Usage,
-)
-from .version import __version__
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "PROBABLE",
-    "Answer",
-    "AssistedEvaluator",
-    "BlockingSession",
-    "BusyError",
-    "CallError",
-    "CallTimeout",
-    "Checked",
-    "Citation",
-    "Completion",
-    "ConfigError",
-    "ContextError",
-    "Continuation",
-    "CutError",
-    "Decoding",
-    "Embedder",
-    "EmbedderHandle",
-    "EmbedderName",
-    "Evaluator",
-    "Exit",
-    "Expression",
-    "ExpressionError",
-    "ExtractiveReader",
-    "IndexProgress",
-    "IndexReport",
-    "InputError",
-    "Judgment",
-    "Key",
-    "LanguageModel",
-    "Message",
-    "Metric",
-    "MissingError",
-    "Order",
-    "Outcome",
-    "Passage",
-    "PluginError",
-    "Position",
-    "Question",
-    "Quote",
-    "Reading",
-    "RefusedError",
-    "Registry",
-    "ReplyError",
-    "Retriever",
-    "RqaError",
-    "Step",
-    "Strategy",
-    "Token",
-    "Toolbox",
-    "Trusted",
-    "UnavailableError",
-    "Url",
-    "Usage",
-    "__version__",
-    "ask",
-    "hookimpl",
-    "open_session",
-]
+from .lazy import lazy
+from .version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from .config.key import Key as Key
+    from .errors import BusyError as BusyError
+    from .errors import CallError as CallError
+    from .errors import CallTimeout as CallTimeout
+    from .errors import ConfigError as ConfigError
+    from .errors import ContextError as ContextError
+    from .errors import CutError as CutError
+    from .errors import Exit as Exit
+    from .errors import ExpressionError as ExpressionError
+    from .errors import InputError as InputError
+    from .errors import MissingError as MissingError
+    from .errors import PluginError as PluginError
+    from .errors import RefusedError as RefusedError
+    from .errors import ReplyError as ReplyError
+    from .errors import RqaError as RqaError
+    from .errors import UnavailableError as UnavailableError
+    from .file_formats import FileFormat as FileFormat
+    from .host.metrics import Metric as Metric
+    from .host.metrics import Outcome as Outcome
+    from .host.registry import Registry as Registry
+    from .host.registry import hookimpl as hookimpl
+    from .programs import BlockingSession as BlockingSession
+    from .programs import ask as ask
+    from .programs import open_session as open_session
+    from .protocols import AssistedEvaluator as AssistedEvaluator
+    from .protocols import Checker as Checker
+    from .protocols import Embedder as Embedder
+    from .protocols import EmbedderHandle as EmbedderHandle
+    from .protocols import Evaluator as Evaluator
+    from .protocols import ExtractiveReader as ExtractiveReader
+    from .protocols import IndexProgress as IndexProgress
+    from .protocols import IndexReport as IndexReport
+    from .protocols import LanguageModel as LanguageModel
+    from .protocols import ReaderHandle as ReaderHandle
+    from .protocols import Recorder as Recorder
+    from .protocols import Relay as Relay
+    from .protocols import Retriever as Retriever
+    from .protocols import Strategy as Strategy
+    from .protocols import Toolbox as Toolbox
+    from .types import PROBABLE as PROBABLE
+    from .types import Answer as Answer
+    from .types import Checked as Checked
+    from .types import Citation as Citation
+    from .types import Completion as Completion
+    from .types import Continuation as Continuation
+    from .types import Decoding as Decoding
+    from .types import EmbedderName as EmbedderName
+    from .types import Expression as Expression
+    from .types import Judgment as Judgment
+    from .types import Message as Message
+    from .types import Order as Order
+    from .types import Passage as Passage
+    from .types import Position as Position
+    from .types import Question as Question
+    from .types import Quote as Quote
+    from .types import Reading as Reading
+    from .types import Stale as Stale
+    from .types import Step as Step
+    from .types import Token as Token
+    from .types import Trusted as Trusted
+    from .types import Url as Url
+    from .types import Usage as Usage
+    from .types import Verdict as Verdict
+else:
+    __getattr__, __all__ = lazy(__name__)

@@ -87,6 +87,10 @@ class RqaError(Exception):
         return type(self).__name__
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, and the user was told what is done and how to go on."""
+
+
 def interrupted(error: BaseException | None) -> bool:
     """Return whether `error` is a KeyboardInterrupt or caused by one."""
     return isinstance(error, KeyboardInterrupt) or (

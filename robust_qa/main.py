@@ -8,15 +8,17 @@ import importlib
 import io
 import os
 import sys
+from collections import UserDict
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .commands import COMMANDS, SECTION_OF, SECTIONS
+from .built_in import COMMANDS, SECTION_OF, SECTIONS, SETTING_UP
 from .config import environment
-from .errors import ConfigError, Exit, RqaError, disk_hint, interrupted
+from .errors import ConfigError, Exit, Interrupted, RqaError, disk_hint, interrupted
 from .stdout import make_private
 from .version import __version__
 
@@ -40,8 +42,9 @@ class Commands(click.Group):
         else:
             command = self._plugin_command(ctx, cmd_name)
         if command is not None:
-            from .cli.groups import accept_verbosity
+            from .cli.groups import Help, accept_verbosity
 
+            click.Context.formatter_class = Help
             accept_verbosity(command)
         return command
 
@@ -68,7 +71,7 @@ class Commands(click.Group):
         section_of = {name.partition(" ")[0]: one.section for name, one in host.commands.items()} if host else {}
         rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for name, summary in (COMMANDS | self._summaries(ctx)).items():
-            rows.setdefault((SECTION_OF | section_of)[name], []).append((name, summary))
+            rows.setdefault((section_of | SECTION_OF)[name], []).append((name, summary))
         for section, commands in rows.items():
             if commands:
                 with formatter.section(section):
@@ -80,7 +83,7 @@ class Commands(click.Group):
         if host is None:
             return {}
         alone = {name: one.summary for name, one in host.commands.items() if " " not in name and name not in COMMANDS}
-        used = {name.partition(" ")[0] for name in host.commands if " " in name}
+        used = {name.partition(" ")[0] for name in host.commands if " " in name} - COMMANDS.keys()
         return dict(sorted({**alone, **{name: host.groups[name] for name in used}}.items()))
 
     def _plugin_command(self, ctx: click.Context, name: str) -> click.Command | None:
@@ -88,9 +91,9 @@ class Commands(click.Group):
         if host is None:
             return None
         if name in host.groups:
-            from .cli.groups import LazyGroup
+            from .cli.groups import OpenGroup
 
-            return LazyGroup.of_plugins(name, host)
+            return OpenGroup(name, help=host.groups[name])
         command = host.command(name)
         return command.object if command else None
 
@@ -126,6 +129,23 @@ def _make_run(params: dict[str, Any]) -> Run:
     from .cli.run import Run
 
     return Run.from_params(params)
+
+
+class TableOfCommand(UserDict[str, Any]):
+    """The table of a command in the configuration, read when the first of its options is."""
+
+    def __init__(self, run: Run, name: str) -> None:
+        self._run, self._name = run, name
+
+    @property
+    def data(self) -> dict[str, Any]:  # type: ignore[override]
+        """The options that the table sets, none for help. Raises ConfigError if it is wrong."""
+        return {} if click.get_current_context().resilient_parsing else self._table
+
+    @cached_property
+    def _table(self) -> dict[str, Any]:
+        command = cli.get_command(click.get_current_context().find_root(), self._name)
+        return self._run.defaults_of(self._name, command) if command else {}
 
 
 @click.group(
@@ -165,6 +185,9 @@ def cli(ctx: click.Context, /, **params: Any) -> None:
     """Answer questions over documents, even if some are irrelevant, contradictory or planted."""
     if ctx.obj is None:  # else set when the plugins were loaded
         ctx.obj = _make_run(params)
+    name = ctx.invoked_subcommand
+    if name and name not in SETTING_UP and not ctx.resilient_parsing:
+        ctx.default_map = {name: TableOfCommand(ctx.obj, name)}
 
 
 def main() -> None:
@@ -187,6 +210,8 @@ def main() -> None:
         if interrupted(error):
             with suppress(OSError):
                 sys.stdout.flush()
+            if not isinstance(error, Interrupted):
+                click.echo("rqa: interrupted. To start over, run the same command again", err=True)
             os._exit(Exit.INTERRUPTED)  # do not wait for worker threads, which cannot be stopped
         if environment.flag(environment.DEBUG):
             import traceback
@@ -226,7 +251,11 @@ def _invoke() -> int:
         from .cli.output import complain
 
         used = error.ctx if isinstance(error, click.UsageError) else None
-        complain(RqaError(error.format_message(), hint=f"See `{used.command_path} --help`." if used else ""))
+        hint = f"See `{used.command_path} --help`." if used else ""
+        option = error.option_name if isinstance(error, click.NoSuchOption) else ""
+        if used and option in {flag for param in cli.params for flag in param.opts}:
+            hint = f"{option} goes before the command: `rqa {option} ... {used.command_path.partition(' ')[2]}`."
+        complain(RqaError(error.format_message(), hint=hint))
         return error.exit_code
     return result if isinstance(result, int) else Exit.ANSWERED
 

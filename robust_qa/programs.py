@@ -173,9 +173,11 @@ def _open(how: How) -> Session:
         plugins = [*loaded.plugin_files()[0], *plugins]
         found = list(loaded.layers)
     configuration = layers.Config([Layer("the program", _tree(how)), *found])
+    host = Host(files=plugins)
+    configuration.check_tables(host.tables)
     return opening.new_session(
         configuration,
-        Host(files=plugins),
+        host,
         docs=_paths(how.get("docs", ())),
         named=how.get("retriever") is not None,
         detailed=how.get("detailed", True),

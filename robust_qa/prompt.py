@@ -1,11 +1,12 @@
-"""Prompts: message templates with fields."""
+"""Prompts: message templates with fields, and how they show passages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from .types import Message, Role
+from .types import Message, Order, Passage, Role
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 _RULE = re.compile(r"^---\n", re.MULTILINE)
@@ -32,3 +33,13 @@ class Prompt:
     @staticmethod
     def _fill(text: str, fields: Mapping[str, str]) -> str:
         return _FIELD.sub(lambda match: fields.get(match.group(1), match.group()), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The order and form of passages in a prompt."""
+
+    order: Order = "descending"
+    seed: int | str = 0
+    source_aware: bool = False
+    trust: Callable[[Passage], float] | None = None

@@ -7,10 +7,9 @@ not part of a protocol; see rqa-plugin(7).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 from .errors import RqaError
 from .types import (
@@ -126,6 +125,29 @@ class Strategy(Protocol):
     async def answer(self, question: str, toolbox: Toolbox, /) -> Answer: ...
 
 
+class Checker(Protocol):
+    """Examines the answers that a language model wrote. Its options are in the table of its name."""
+
+    async def check(self, answer: Answer, toolbox: Toolbox, /) -> Answer:
+        """Return `answer` with what is found: checks of its sentences, citations, conflicts, doubts.
+
+        `toolbox.received` has the passages that were retrieved, and `toolbox.replies` those of the model.
+        """
+
+
+class Recorder(Protocol):
+    """Keeps answers. Its options are in the table of its name; with `enabled = false` it is not built.
+
+    It may also have `questions(command, limit) -> list[str]`: those of that command among its newest answers.
+    """
+
+    def add(self, answer: Answer, command: str, /) -> str | None:
+        """Keep an answer of that command, such as "ask". May return a notice for the user.
+
+        It is a plain `def`, which runs in a thread. What it raises becomes one warning.
+        """
+
+
 class Pool(Protocol):
     """Several retriever expressions over one question. Equal parts are computed once."""
 
@@ -142,6 +164,45 @@ class Pool(Protocol):
 
         Raises the error in `left_out`, or CallError if a retriever, the evaluator or the reader fails.
         """
+
+
+class Generating(TypedDict, total=False):
+    """How `Toolbox.generate` asks: what the prompt shows, and how the reply is decoded."""
+
+    passages: Sequence[Passage]
+    """Those for `{passages}`, the most relevant first. If they exceed the window, the least relevant are cut."""
+    fields: Mapping[str, str]
+    """Values for the prompt's other fields. `{question}` becomes the question."""
+    order: Order
+    """The order of the passages in the prompt, which numbers them from 1 in any case."""
+    source_aware: bool
+    """Whether each passage is shown with its source."""
+    seed: int | None
+    """Seeds the sampling and, together with the question, the random order."""
+    sample: int
+    """The number of a further reply to the same prompt. It uses the seed plus this, and the same order."""
+    temperature: float | None
+    max_tokens: int | None
+    stop: Sequence[str]
+    schema: Mapping[str, Any] | None
+    """A JSON schema for the reply, if the reader is `structured`."""
+    preview: Callable[[str], str] | None
+    """Returns the answer in the first part of a reply, or "". With it, the answer is shown while it is written."""
+
+
+class Asking(TypedDict, total=False):
+    """How `Toolbox.read` asks a language model: the prompt, and `order` to `temperature` as in Generating."""
+
+    prompt: Prompt | None
+    """Default: the reading prompt of rqa."""
+    order: Order
+    seed: int | None
+    sample: int
+    temperature: float | None
+    abstain: bool
+    """False: an answer is asked for in any case."""
+    final: bool
+    """The answer will be the strategy's, so it may be shown while the model writes it."""
 
 
 class Toolbox(Protocol):
@@ -176,6 +237,18 @@ class Toolbox(Protocol):
     @property
     def retriever(self) -> str | None:
         """The default expression of `retrieve`: "given" for the question's own passages, None if there is nothing."""
+
+    @property
+    def received(self) -> Sequence[Passage]:
+        """All passages that were retrieved for the question, by whatever strategy."""
+
+    @property
+    def replies(self) -> Sequence[tuple[str, Sequence[Passage]]]:
+        """The language model's replies, each with the documents that it was shown, in the order of their numbers."""
+
+    @property
+    def judges(self) -> bool:
+        """Whether the evaluator judges claims, so that `judge` can be called."""
 
     def retrieval(self) -> dict[str, str]:
         """Return the default expression of `retrieve`, with its numbers, and a digest of each retriever in it.
@@ -224,25 +297,11 @@ class Toolbox(Protocol):
         Makes no call. Raises ExpressionError if an expression does not parse.
         """
 
-    async def read(
-        self,
-        question: str,
-        passages: Sequence[Passage],
-        *,
-        prompt: Prompt | None = None,
-        order: Order = "descending",
-        seed: int | None = None,
-        sample: int = 0,
-        temperature: float | None = None,
-        abstain: bool = True,
-        final: bool = False,
-    ) -> Reading:
+    async def read(self, question: str, passages: Sequence[Passage], **how: Unpack[Asking]) -> Reading:
         """Return the answer to `question` in `passages` (most relevant first).
 
-        A language model is asked with `prompt` (default: the host's reading prompt), and may answer that the passages
-        do not contain the answer, unless `abstain` is false. `Reading.passages` are positions in `passages`,
-        independent of `order`. `final`: the answer will be the strategy's, so it may be shown while the model writes
-        it.
+        A language model is asked as `how` says, and may answer that the passages do not contain the answer.
+        `Reading.passages` are positions in `passages`, independent of the order.
         """
 
     def numbered(
@@ -260,31 +319,11 @@ class Toolbox(Protocol):
         """
 
     async def generate(
-        self,
-        prompt: Prompt | Sequence[Message] | str,
-        *,
-        passages: Sequence[Passage] = (),
-        fields: Mapping[str, str] | None = None,
-        order: Order = "descending",
-        seed: int | None = None,
-        sample: int = 0,
-        source_aware: bool = False,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] = (),
-        preview: Callable[[str], str] | None = None,
-        reader: str | None = None,
+        self, prompt: Prompt | Sequence[Message] | str, *, reader: str | None = None, **how: Unpack[Generating]
     ) -> Completion:
-        """Return one reply of the language model to `prompt`.
+        """Return one reply of the language model to `prompt`, as `how` says.
 
-        `fields` are values for the prompt's fields. `{question}` becomes the question and `{passages}` the `passages`
-        (most relevant first), numbered from 1 independent of `order`. If they exceed the reader's window, the least
-        relevant are cut. `seed` seeds the sampling and, together with the question, the random order. `sample` numbers
-        further replies to the same prompt: each uses the seed plus its number, and the same order of passages.
-        `preview` returns the answer in the first part of a reply, or "". With it, the answer is shown while the model
-        writes it. `reader` names another language model than the question's; also name it
-        in your `read_by`.
+        `reader` names another language model than the question's; also name it in your `read_by`.
         """
 
     async def continue_text(
@@ -340,7 +379,10 @@ class Toolbox(Protocol):
         """
 
     def note(self, what: str, /, **data: Any) -> None:
-        """Record a decision in the trace. Raises TypeError if `data` cannot be written as JSON."""
+        """Record a decision in the trace. Raises TypeError if `data` cannot be written as JSON.
+
+        `reply` in the data is the model's reply that the strategy ends with, if that is not the last one ("": none).
+        """
 
 
 class ReaderHandle(Protocol):
@@ -369,134 +411,6 @@ class Relay(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """The outcome of a row. It can be pickled.
-
-    `number` is that of the row, and `line` its line in the output. None: a later run has to answer the row, and this
-    run stops. `error` and `hint`: why the row failed. `general`: as in RqaError. `unreadable`: it is no valid row.
-    """
-
-    number: int
-    line: bytes | None
-    abstained: bool = False
-    usage: Usage = field(default_factory=Usage)
-    error: str = ""
-    hint: str = ""
-    general: bool = False
-    unreadable: bool = False
-
-
-class Engine(Protocol):
-    """Answers the rows of a batch: in this process, or on other machines.
-
-    The host reads the input, writes the output, shows progress and handles Ctrl-C. These methods are optional, and
-    called in this order before the first row is answered:
-
-    - `async check(job)` raises an error if the engine cannot work like this.
-    - `rows(source, column)`, for other sources, returns an iterable of rows with their numbers. It is read twice.
-    - `output(job)`, for other places, returns a context manager of an Output, or None if the host can write `job.out`.
-    """
-
-    async def run(self, rows: AsyncIterator[tuple[int, bytes]], job: Job, /) -> None:
-        """Answer every row and hand each result to `job.take`.
-
-        Several tasks may iterate over `rows`. It ends early if the run is stopped; a few seconds later this call is
-        cancelled. Raises UnavailableError if no more rows can be answered.
-        """
-
-
-class Worker(Protocol):
-    """Answers rows in the process that opened it."""
-
-    async def answer(self, number: int, row: bytes, /) -> Result:
-        """Return the result of a row, when it is its turn."""
-
-    def warnings(self) -> str:
-        """Return warnings for the end of the run, one a line."""
-
-
-class Job(Protocol):
-    """A batch, as an engine sees it.
-
-    `out`: a path, a URL, or None for standard output. `resume`, `retry` and `force` say what to do with answers that
-    are in `out` already. `jobs`: the number of questions in flight, of all workers together; an engine may change it.
-    """
-
-    out: str | None
-    resume: bool
-    retry: bool
-    force: bool
-    jobs: int
-
-    async def answer(self, number: int, row: bytes, /) -> Result:
-        """Return the result of a row, answered in this process."""
-
-    def take(self, result: Result, /) -> None:
-        """Write and count the result of a row, in any order, once."""
-
-    def say(self, text: str, /) -> None:
-        """Print one line on stderr."""
-
-    @property
-    def recipe(self) -> Recipe:
-        """A recipe for workers in other processes."""
-
-    @property
-    def state(self) -> bytes:
-        """What the answers depend on, as JSON without secrets. An output of an engine stores it."""
-
-    def check_continues(self, stored: bytes, /) -> None:
-        """Raise InputError if the answers in `out`, which have the state `stored`, are of another run."""
-
-    @property
-    def reader(self) -> ReaderHandle | None:
-        """The default reader, None if there is none."""
-
-    @property
-    def calls(self) -> int:
-        """The number of calls to components in flight in this process, without those of a relay."""
-
-    def relaying(self, relay: Relay, /) -> AbstractContextManager[None]:
-        """Let `relay` make the calls of readers in this process while inside."""
-
-
-class Recipe(Protocol):
-    """Opens workers in any process of any machine. It can be pickled.
-
-    It contains API keys: never write it to a file or a log.
-    """
-
-    @property
-    def max_workers(self) -> int:
-        """The number of workers that `jobs` and the concurrency limits allow."""
-
-    def open(self, number: int, count: int, /) -> AbstractAsyncContextManager[Worker]:
-        """Open worker `number` (from 0) of `count`, with its share of `jobs` and of the rate and concurrency limits.
-
-        A worker loads each model once. Raises ConfigError or MissingError if this machine cannot answer.
-        """
-
-
-class Output(Protocol):
-    """Where the lines of a batch go. `failed` and `unreadable` count rows that failed in earlier runs."""
-
-    failed: int
-    unreadable: int
-
-    def has(self, number: int, row: bytes, /) -> bool:
-        """Whether an earlier run answered the row. Called once for each row, in their order.
-
-        Raises InputError if the output has another question under that number.
-        """
-
-    def write(self, lines: Sequence[bytes], /) -> None:
-        """Add output lines, in any order."""
-
-    def finish(self) -> None:
-        """Complete the output, in the order of the rows: every row has its line."""
-
-
-@dataclass(frozen=True, slots=True)
 class IndexReport:
     """The result of an indexing run: numbers of files, and of passages now in the index."""
 
@@ -508,8 +422,18 @@ class IndexReport:
     skipped: tuple[tuple[str, str], ...] = ()  # (path, why)
     folder: str = ""  # of the index; `rqa index` warns when other users can read it
     pending: int = 0  # files that changed and were not read again; only of `refresh`
-    advice: str = ""  # what else the user should know; only of `refresh`
+    advice: str = ""  # what else the user should know, such as which files were not read before
     unread: int = 0  # new or changed files that hold no text or cannot be read
+
+
+class IndexedFile(Protocol):
+    """A file of an index: how many passages it has, and what was not read of it, with reasons."""
+
+    @property
+    def passages(self) -> int: ...
+
+    @property
+    def skipped(self) -> Sequence[tuple[str, str]]: ...
 
 
 class IndexProgress(Protocol):
@@ -519,8 +443,3 @@ class IndexProgress(Protocol):
     """
 
     def __call__(self, done: int, total: int, passages: int, embedded: int | None = None) -> None: ...
-
-
-def are_names(value: Any) -> bool:
-    """Return whether `value` is a collection of strings. A single string is not."""
-    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(it, str) for it in value)

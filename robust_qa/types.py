@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, NewType, get_args
 
-Kind = Literal["retriever", "reader", "evaluator", "embedder", "strategy", "engine"]
+Kind = Literal["retriever", "reader", "evaluator", "embedder", "strategy", "checker", "recorder", "engine"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-ANSWERING_KINDS = KINDS[:-1]
+ANSWERING_KINDS = KINDS[:5]
+RESERVED_TABLES = (*KINDS, "defaults", "cache", "trust", "plugins")
+NAMED_KINDS: tuple[Kind, ...] = ("checker", "recorder")  # their options are in the table [NAME]
 """The kinds that take part in answering a question. An engine runs them for many questions."""
 Origin = Literal["external", "memory"]
 Role = Literal["system", "user", "assistant"]
@@ -26,6 +28,7 @@ Trusted = NewType("Trusted", str)
 """The type of options that run code or spend money without a `Key`. Refused while an untrusted file applies."""
 Stale = Literal["", "changed", "gone", "unreadable"]
 """Whether a file is as it was indexed: "" if so or unknown, "unreadable" if it cannot be opened any more."""
+LONGEST_REPLY = 300_000  # characters; a longer reply of a language model is an error
 PROBABLE = 0.35
 """The confidence from which a best guess is shown: "Probably: 1871 (52 %)"."""
 Power = Literal["retrieve", "read", "quote", "generate", "continue_text", "score"]
@@ -39,7 +42,7 @@ class Passage:
     "external" if retrieved, "memory" if the reader wrote it. `made_of` holds the originals of a compressed passage.
     `date` is YYYY, YYYY-MM or YYYY-MM-DD, as the source states it. `place` is where in the source it stands, such as
     "line 12" or "page 3". `file` is the file that it was read from, if any, `stale` what became of that file since.
-    `lines` has for each line of `text` the line, row, paragraph or cell in the file, 0 if unknown.
+    `lines` has for each line of `text` the line, row, paragraph, cell or page in the file, 0 if unknown.
     """
 
     text: str
@@ -59,7 +62,8 @@ class Passage:
         """Return the place of the character `start` of the text: that of the passage, with its own line or row."""
         at = self.text.count("\n", 0, start)
         line = self.lines[at] if len(self.lines) == self.text.count("\n") + 1 else 0
-        return re.sub(r"\b(line|row|cell|paragraph) \d+", rf"\1 {line}", self.place, count=1) if line else self.place
+        numbered = rf"\b(line|row|cell|paragraph|page) (?!{line}\b)\d+(?: \(printed [^()]*\))?"
+        return re.sub(numbered, rf"\1 {line}", self.place, count=1) if line else self.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +223,22 @@ class Citation:
         return f"{self.source}:{line}" if line.isdecimal() else ", ".join(filter(None, (self.source, self.place)))
 
 
+def cells_of(unit: str) -> list[tuple[str, str]]:
+    """Return the columns and cells of a row of a table, as rqa reads it: "Name: Ann; Room: A12". [] for other text."""
+    found = [part.partition(": ") for part in unit.split("; ")]
+    is_table = len(found) > 1 and "\n" not in unit and all(column and colon for column, colon, _ in found)
+    return [(column, cell) for column, _, cell in found] if is_table else []
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table: its value, the name of its column, and its row by column."""
+
+    value: str
+    column: str
+    row: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Position:
     """One side of a conflict: a candidate answer, its sources, and whether it was chosen."""
@@ -309,7 +329,7 @@ class Answer:
     - `best_guess`: the likeliest answer, if the strategy abstains because it is not sure enough of one.
     - `checks`: the sentences of an answer that a language model wrote, checked against what was retrieved.
 
-    The host sets the fields from `question` on.
+    The host sets the fields from `question` on. `corrections` are its misspelt words, with those that were asked.
     """
 
     text: str | None
@@ -324,6 +344,7 @@ class Answer:
     checks: tuple[Checked, ...] = ()
     # -- set by the host
     question: str = ""
+    corrections: Mapping[str, str] = field(default_factory=dict)
     strategy: str = ""
     usage: Usage = Usage()
     seconds: float = 0.0
@@ -365,6 +386,18 @@ class Answer:
         """Whether the answer is shown with a doubt before it, such as "Not confirmed:"."""
         return self.standing in LEADS
 
+    @property
+    def notes(self) -> list[tuple[Checked, str]]:
+        """The sentences that were checked, each with what is to be said of it, "" if it is confirmed."""
+        found = []
+        for each in self.checks:
+            note = f"no source says {', '.join(each.missing)}" if each.missing else ""
+            if len(self.checks) > 1 and not (note or each.reason):
+                against = "disputed" if each.is_disputed else ""
+                note = against if each.holds else "contradicted" if each.contradicting else "not confirmed"
+            found.append((each, note))
+        return found
+
     def marked(self, mark: Callable[[Sequence[Citation]], str]) -> str:
         """Return the answer as it is shown: its lead, and after each sentence what no source says, and its sources.
 
@@ -372,13 +405,9 @@ class Answer:
         """
         shown, rest = LEADS.get(self.standing, ""), self.text or ""
         several = len(self.checks) > 1
-        for each in self.checks:
+        for each, note in self.notes:
             before, found, rest = rest.partition(each.sentence)
             body = found.rstrip(".!? ")
-            note = f"no source says {', '.join(each.missing)}" if each.missing else ""
-            if several and not (note or each.reason):
-                against = "disputed" if each.is_disputed else ""
-                note = against if each.holds else "contradicted" if each.contradicting else "not confirmed"
             cited = mark(each.supporting) if several and each.holds else ""
             shown += f"{before}{body}{f' ({note})' if note else ''}{found[len(body) :]}{cited}"
         return shown + rest
@@ -389,6 +418,14 @@ class Answer:
         if self.text is None and (guess := self.probable):
             return f"Probably: {guess.text} ({guess.confidence:.0%})"
         return (self.reason or "Not sure.") if self.text is None else self.marked(lambda _: "")
+
+    @property
+    def table_cell(self) -> Cell | None:
+        """The cell of a table that is the answer, from its first citation."""
+        cited = next(iter(self.citations), None)
+        row = cells_of(cited.quote) if cited and self.text else []
+        column = next((column for column, value in row if value == self.text), None)
+        return None if column is None else Cell(self.text or "", column, dict(row))
 
     @property
     def numbered(self) -> tuple[Citation, ...]:
@@ -438,3 +475,8 @@ class Question:
     id: str = ""
     passages: tuple[Passage, ...] | None = None
     repetition: int = 0
+
+
+def are_names(value: Any) -> bool:
+    """Return whether `value` is a collection of strings. A single string is not."""
+    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(it, str) for it in value)

@@ -17,7 +17,7 @@ from typing import Any
 _ROOT = Path(__file__).parents[1]
 _LENGTH = 500  # characters, as of the longest sentence; one more reading a repeat would already be 2 ** 40
 _LONGEST = 2.0  # seconds of an expression over one text, which takes milliseconds
-_SIGNS = [*" \n\taA1.,-'\"\\*#<([{", "</", "<!", "A ", "1,", "\n ", "A. ", "&#", "```", "<<<", "--- "]
+_SIGNS = [*" \n\taA1.,-'\"\\*#<([{", "</", "<!", "A ", "1,", "\n ", "A. ", "&#", "```", "<<<", "--- ", "<!---->"]
 
 
 def _compiled(value: Any) -> Iterator[re.Pattern[Any]]:

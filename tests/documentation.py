@@ -14,8 +14,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from robust_qa.config import environment
-from robust_qa.host.loading import OWN_DISTRIBUTION, Host
+from robust_qa.host.loading import Host
 from robust_qa.main import cli
+from robust_qa.version import OWN_DISTRIBUTION
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -1,14 +1,15 @@
 """Dates of passages: where they come from, and how they order the sides of a conflict."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
+from standins.reading import FORMATS, read
 
 from robust_qa import Answer, Citation, Position
 from robust_qa.cli.output import print_answer
-from robust_qa.documents import read
 from robust_qa.kit import iso_date
-from robust_qa.kit.editions import newest_first
+from robust_qa.kit.dates import day_named, newest_first
 from rqa_bm25 import Bm25
 
 ROW = '{"text": "It costs 4.20.", "date": "2024-05-31"}'
@@ -29,6 +30,26 @@ ROW = '{"text": "It costs 4.20.", "date": "2024-05-31"}'
 )
 def test_a_date_is_iso(text: str, date: str) -> None:
     assert iso_date(text) == date
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("6 May 2025", "2025-05-06"),
+        ("May 6, 2025", "2025-05-06"),
+        ("06.05.2025", "2025-05-06"),
+        ("May 2025", "2025-05"),
+        ("2025", "2025"),
+        ("today", "2025-05-20"),
+        ("yesterday", "2025-05-19"),
+        ("last week", "2025-05-13"),
+        ("2 weeks", "2025-05-06"),
+        ("7d", "2025-05-13"),
+        ("soon", ""),
+    ],
+)
+def test_a_day_is_named_as_people_name_it(text: str, day: str) -> None:
+    assert day_named(text, date(2025, 5, 20)) == day
 
 
 @pytest.mark.parametrize(
@@ -69,7 +90,7 @@ def test_a_document_has_the_date_that_it_states(tmp_path: Path, name: str, conte
 )
 def test_a_document_without_a_date_has_that_of_its_name(tmp_path: Path, name: str, date: str) -> None:
     (tmp_path / f"{name}.txt").write_text("It costs 4.20.")
-    bm25 = Bm25(Bm25.Options(index=tmp_path / "index"))
+    bm25 = Bm25(Bm25.Options(index=tmp_path / "index"), formats=FORMATS)
     bm25.index([tmp_path / f"{name}.txt"])
     assert [passage.date for passage in bm25.retrieve("costs", 1)] == [date]
 

@@ -33,14 +33,15 @@ from documentation import (
 from standins import openai as standin
 
 from robust_qa import errors
-from robust_qa.batch.rows import OWN_FIELDS
-from robust_qa.cli import as_json, reference
+from robust_qa.cli import Run, as_json, reference
 from robust_qa.config import environment
 from robust_qa.host.loading import Host
 from robust_qa.main import cli
 from robust_qa.types import Answer
+from rqa_rows.rows import OWN_FIELDS
 
-pytest.importorskip("rqa_train", reason="the manual has its commands: pip install -e plugins/lab/train")
+for folder, package in (("papers", "rqa_lab"), ("train", "rqa_train")):
+    pytest.importorskip(package, reason=f"the manual has its commands: pip install -e plugins/lab/{folder}")
 
 # -- commands
 
@@ -61,6 +62,8 @@ def test_every_option_is_documented_with_its_default() -> None:
         told = {span.split()[0]: text for span, text in terms(part_on(context)).items() if span}
         for option in options(context):
             assert set(option.opts) - set(told) == set(), context.command_path
+            if option.metavar:
+                assert {f"{flag} {option.metavar}" for flag in option.opts} & set(terms(part_on(context))), option.opts
             if isinstance(option.default, str | int) and option.default:
                 assert str(option.default) in told[option.opts[0]], (context.command_path, option.opts)
 
@@ -90,7 +93,7 @@ def test_every_page_and_every_command_has_examples() -> None:
 
 
 def test_every_example_is_understood(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for plugin in ("my_notes.py", "majority.py"):
+    for plugin in ("my_notes.py", "majority.py", "my_tides.py"):
         (tmp_path / plugin).touch()
     for _, arguments in examples():
         for before, file in pairwise(arguments):
@@ -104,7 +107,7 @@ def test_every_example_is_understood(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     for source, arguments in examples():
         understood.clear()
         try:
-            cli.main(arguments, prog_name="rqa", standalone_mode=False)
+            cli.main(arguments, prog_name="rqa", standalone_mode=False, obj=Run())
         except click.ClickException as error:
             pytest.fail(f"{source}: rqa {shlex.join(arguments)}: {error.format_message()}")
         assert understood[1:] or set(arguments) & {"--version", "--help", "-h"}, arguments  # `rqa`, and the command
@@ -141,7 +144,7 @@ def test_every_environment_variable_is_documented_and_no_other() -> None:
 
 
 def test_every_option_has_a_comment_and_stands_in_the_example() -> None:
-    every = reference.tables(Host.from_environment())
+    every = reference.option_tables(Host.from_environment())
     assert [(t.name, each.name) for t in every for each in reference.options_of(t.owner) if not each.comment] == []
     printed = CliRunner().invoke(cli, ["config", "options"])
     assert (ROOT / "config.example.toml").read_text("utf-8") == printed.stdout, (
@@ -150,7 +153,7 @@ def test_every_option_has_a_comment_and_stands_in_the_example() -> None:
 
 
 def test_a_default_in_the_example_is_valid_toml_of_its_value() -> None:
-    for table in reference.tables(Host.from_environment()):
+    for table in reference.option_tables(Host.from_environment()):
         assert table.owner, table.about
         for each, spec in zip(reference.options_of(table.owner), dataclasses.fields(table.owner), strict=True):
             if each.default:
@@ -189,7 +192,7 @@ def test_every_strategy_is_documented_with_its_prompts() -> None:
         if "prompts" not in getattr(registration.options, "__annotations__", ()):
             continue
         folder = Path(inspect.getfile(registration.factory)).with_name("prompts")
-        folders = (folder / registration.name, folder, ROOT / "robust_qa" / "prompts")
+        folders = (folder / registration.name, folder, ROOT / "plugins" / "shared" / "rqa_prompts" / "prompts")
         prompts = next(each for each in folders if each.is_dir())
         told = set(re.findall(r"\w+", parts[registration.name]))
         assert {prompt.stem for prompt in prompts.glob("*.txt")} - told == set(), registration.name

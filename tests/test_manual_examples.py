@@ -5,12 +5,14 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import tomli
 from documentation import run
 
 from robust_qa import Answer, Outcome, Registry, Toolbox
+from robust_qa.answering import Kind
 from robust_qa.host.registry import Plugin
 
 ROOT = Path(__file__).parents[1]
@@ -19,15 +21,6 @@ PAGE = (ROOT / "man" / "rqa-plugin.7.md").read_text("utf-8")
 PARTS = {part.partition("\n")[0]: part for part in re.split(r"^#{2,3} ", PAGE, flags=re.MULTILINE)[1:]}
 PYTHON = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 EXAMPLES = ("my_notes.py", "test_my_notes.py", "majority.py", "test_majority.py")
-PUBLIC = (
-    "robust_qa",
-    "robust_qa.kit",
-    "robust_qa.documents",
-    "robust_qa.cli",
-    "robust_qa.answering",
-    "robust_qa.batch",
-    "robust_qa.testing",
-)
 
 
 @pytest.fixture
@@ -88,6 +81,24 @@ def test_the_example_of_a_command_adds_it(folder: Path) -> None:
     passages.write_text("Ada Quill serviced the boiler.", "utf-8")
     arguments = ("--plugin", "commands.py", "brief", "-d", "notes.txt", "Who serviced the boiler?")
     assert rqa(*arguments, folder=folder) == "Ada Quill\n"
+
+
+EXAMPLE = re.compile(r'registry\.(\w+)\("([a-z-]+)"')
+KINDS = [(*found.groups(), source) for source in PYTHON[4:] if (found := EXAMPLE.search(source))]
+
+
+def test_every_kind_has_an_example() -> None:
+    kinds = {kind for kind, _, _ in KINDS} | {"retriever", "strategy"}  # these two have longer ones
+    assert {*get_args(Kind), "command", "format"} == kinds
+
+
+@pytest.mark.parametrize(("kind", "name", "source"), KINDS, ids=[kind for kind, _, _ in KINDS])
+def test_the_example_of_a_kind_keeps_its_contract(kind: str, name: str, source: str, folder: Path) -> None:
+    (folder / "my_tides.py").write_text(source, "utf-8")  # the name that the format says
+    (folder / "north.tide").write_text("High water is at noon.", "utf-8")
+    file = ("--file", "north.tide") if kind == "format" else ()
+    found = rqa("--plugin", "my_tides.py", "plugins", "check", name, "--kind", kind, *file, folder=folder)
+    assert found and all(line.startswith(("ok", "skipped")) for line in found.splitlines()), found
 
 
 def test_the_example_of_a_metric_measures(folder: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import tomli
 
 from robust_qa import __version__
@@ -46,6 +47,7 @@ def test_the_readmes_plugin_answers_the_readmes_question(tmp_path: Path) -> None
     assert answer() == "Tobias Renn"
 
 
-def test_both_distributions_have_one_version() -> None:
-    training = tomli.loads((ROOT / "plugins/lab/train/pyproject.toml").read_text("utf-8"))["project"]
-    assert (training["version"], training["dependencies"][0]) == (__version__, f"robust-qa=={__version__}")
+@pytest.mark.parametrize("folder", ["papers", "train"])
+def test_all_distributions_have_one_version(folder: str) -> None:
+    project = tomli.loads((ROOT / f"plugins/lab/{folder}/pyproject.toml").read_text("utf-8"))["project"]
+    assert (project["version"], project["dependencies"][0]) == (__version__, f"robust-qa=={__version__}")

@@ -12,7 +12,7 @@ from documentation import PAGES, ROOT, only_built_in  # noqa: F401
 
 import robust_qa
 from robust_qa import kit
-from robust_qa.cli.reference import tables
+from robust_qa.cli.reference import option_tables
 from robust_qa.host.loading import Host
 
 pytest.importorskip("mkdocs", reason="MkDocs builds the site: pip install -e '.[docs]'")
@@ -35,7 +35,9 @@ def test_every_page_of_the_manual_is_in_the_reference(site: Path) -> None:
 
 def test_every_table_of_the_configuration_has_its_options(site: Path) -> None:
     page = (site / "reference" / "options" / "index.html").read_text("utf-8")
-    assert {table.name for table in tables(Host.from_environment()) if f">[{table.name}]</code>" not in page} == set()
+    assert {
+        table.name for table in option_tables(Host.from_environment()) if f">[{table.name}]</code>" not in page
+    } == set()
 
 
 def test_every_public_name_has_its_docstring(site: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from robust_qa import ConfigError, Passage
-from robust_qa.batch.rows import parse_row
 from robust_qa.config import trusted_files
 from robust_qa.config.layers import Config, load, read
 from robust_qa.config.source_trust import SourceTrust, build
+from rqa_rows.rows import parse_row
 
 TABLE = """
 [trust]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..calls.cache import Cache
 from ..calls.contract import check_component, closed
@@ -14,10 +15,11 @@ from ..calls.pipeline import Pipeline
 from ..config.layers import Config
 from ..errors import ConfigError, MissingError, RqaError
 from ..host.loading import Host
-from ..protocols import EmbedderHandle, Relay
 from ..types import Kind
 from .configured import Configured, split_reader
-from .embedding import Handle
+
+if TYPE_CHECKING:
+    from ..protocols import EmbedderHandle, Relay
 
 
 class Components(Configured):
@@ -39,7 +41,8 @@ class Components(Configured):
         self.relay: Relay | None = None
         """Makes the calls of readers, if it is set."""
         self._pipelines: dict[tuple[Kind, str], Pipeline] = {}
-        self._strategies: dict[str, Any] = {}
+        self._singles: dict[tuple[Kind, str], Any] = {}
+        self._recording = threading.Lock()
         self._built: dict[str, Any] = {}  # to close at the end, including components that failed a check
 
     def build(self, kind: Kind, name: str) -> Any:
@@ -55,12 +58,25 @@ class Components(Configured):
 
     def strategy(self, name: str) -> Any:
         """The strategy of that name, which may have a reader, as in "rag:small"."""
-        name, _ = split_reader(name)
-        if name not in self._strategies:
-            strategy = self.build("strategy", name)
-            check_component("strategy", name, strategy)
-            self._strategies[name] = strategy
-        return self._strategies[name]
+        return self._single("strategy", split_reader(name)[0])
+
+    def checker(self, name: str) -> Any:
+        """The checker of that name."""
+        return self._single("checker", name)
+
+    def recorder(self, name: str) -> Any:
+        """The recorder of that name, None if its option `enabled` is false."""
+        with self._recording:
+            is_off = getattr(self.component("recorder", name).options, "enabled", True) is False
+            return None if is_off else self._single("recorder", name)
+
+    def _single(self, kind: Kind, name: str) -> Any:
+        """The component that no pipeline calls, built and checked once."""
+        if (kind, name) not in self._singles:
+            component = self.build(kind, name)
+            check_component(kind, name, component)
+            self._singles[kind, name] = component
+        return self._singles[kind, name]
 
     def corrector(self, name: str) -> Any:
         """The strategy of that name. Raises ConfigError if it does not correct passages."""
@@ -69,6 +85,8 @@ class Components(Configured):
 
     def embedder(self, name: str) -> EmbedderHandle:
         """The handle of the embedder `name` ("": the default one). Builds nothing."""
+        from .embedding import Handle
+
         return Handle(name, self._embedder)
 
     def _embedder(self, name: str) -> Pipeline:

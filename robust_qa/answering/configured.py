@@ -8,16 +8,13 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import groupby, islice
 from operator import itemgetter
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..calls.contract import CONTRACT, attributed, check_component
 from ..calls.limits import Limits, reserved
 from ..config import options as settings
-from ..config import source_trust
 from ..config.layers import Config
 from ..config.options import Defaults
-from ..config.source_trust import SourceTrust
 from ..config.values import Layer, Table, Value
 from ..errors import ConfigError, PluginError, RqaError
 from ..expressions import (
@@ -30,15 +27,17 @@ from ..expressions import (
     parse_expression,
     sources,
 )
+from ..file_formats import FileFormat
 from ..host.loading import Host
 from ..host.registry import Registration
-from ..kit.prompts import load_prompts
 from ..prompt import Prompt
-from ..protocols import EmbedderHandle
-from ..types import KINDS, Kind, Passage
-from .embedding import unusable_handle
+from ..types import ANSWERING_KINDS, NAMED_KINDS, Kind, Passage
 
-EXPRESSION_PROMPTS = Path(__file__).parents[1] / "prompts" / "expressions"
+if TYPE_CHECKING:
+    from ..calls.pipeline import Pipeline
+    from ..config.source_trust import SourceTrust
+    from ..protocols import EmbedderHandle
+    from .prompting import Prompting
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,7 @@ class Component:
     registration: Registration
     limits: Limits
     options: Any
+    formats: tuple[FileFormat, ...] = ()
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -64,9 +64,10 @@ class Component:
         """A new instance. `embedder` returns the handle of the embedder of that name."""
         with self.attributed():
             factory = self.registration.factory
-            if self.registration.options is None:
-                return factory()
-            return factory(self.options, **{key: embedder(name) for key, name in self.embedders.items()})
+            handles: dict[str, Any] = {key: embedder(name) for key, name in self.embedders.items()}
+            if getattr(factory, "reads_files", False):
+                handles["formats"] = self.formats
+            return factory(*(() if self.registration.options is None else (self.options,)), **handles)
 
     def attributed(self) -> AbstractContextManager[None]:
         """A context manager that attributes unexpected errors to the plugin."""
@@ -97,10 +98,16 @@ class Configured:
         """The expressions that [defaults] names."""
         return {name: parse_expression(text) for name, text in self.defaults.expressions.items()}
 
+    @property
+    def prompting(self) -> Prompting:
+        """What asks language models in words."""
+        found: Prompting = self.host.prompting
+        return found
+
     @cached_property
     def prompts(self) -> dict[str, Prompt]:
         """The prompts of retriever expressions."""
-        return load_prompts(EXPRESSION_PROMPTS, self.defaults.prompts)
+        return self.prompting.expression_prompts(self.defaults.prompts)
 
     def trust(self, passage: Passage) -> float:
         """The weight of the passage's source, from the table [trust]."""
@@ -108,7 +115,9 @@ class Configured:
 
     @cached_property
     def _source_trust(self) -> SourceTrust:
-        return source_trust.build(self.config)
+        from ..config.source_trust import build
+
+        return build(self.config)
 
     @property
     def retriever(self) -> Tree | None:
@@ -155,7 +164,7 @@ class Configured:
             )
         if problems:
             raise ConfigError.of(problems)
-        return Component(registration, limits, options)
+        return Component(registration, limits, options, self.host.file_formats)
 
     def keeps_index(self, name: str, *, in_folder: bool = False) -> bool:
         """Whether the retriever `name` has an index, with `in_folder` in a folder that is its option `index`.
@@ -286,7 +295,7 @@ class Configured:
         except ConfigError as error:
             problems.append(error)
             self.defaults = self._valid_defaults()
-        for kind in KINDS:
+        for kind in (*ANSWERING_KINDS, "engine"):
             with _collected(problems):
                 self.check_default(kind)
         with _collected(problems):
@@ -368,7 +377,7 @@ class Configured:
             )
 
     def _table(self, kind: Kind, name: str) -> Table:
-        table = self.config.table(kind, name)
+        table = self.config.table(*((name,) if kind in NAMED_KINDS else (kind, name)))
         extra = self.overrides.get((kind, name))
         if not extra:
             return table
@@ -432,3 +441,13 @@ def split_reader(name: str) -> tuple[str, str | None]:
     """Return the strategy and the reader of a name such as "rag:small". None: the reader of the question."""
     strategy, _, reader = name.partition(":")
     return strategy, reader or None
+
+
+def unusable_handle(name: str) -> EmbedderHandle:
+    """A handle for a component that is built only to be checked. Using it raises PluginError."""
+    from .embedding import Handle
+
+    def refuse(name: str) -> Pipeline:
+        raise PluginError("An embedder was used while a component was built.", hint=CONTRACT)
+
+    return Handle(name, refuse)

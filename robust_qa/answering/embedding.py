@@ -6,11 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..calls.contract import CONTRACT
 from ..calls.pipeline import Pipeline
 from ..calls.trace import Trace
-from ..errors import PluginError
-from ..protocols import EmbedderHandle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,12 +50,3 @@ class Handle:
         prefix: str = getattr(self._pipeline.component, "query_prefix", "")
         vector: NDArray[np.float32] = (await self.embed([prefix + question]))[0]
         return vector
-
-
-def unusable_handle(name: str) -> EmbedderHandle:
-    """A handle for a component that is built only to be checked. Using it raises PluginError."""
-
-    def refuse(name: str) -> Pipeline:
-        raise PluginError("An embedder was used while a component was built.", hint=CONTRACT)
-
-    return Handle(name, refuse)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
-import shlex
 import shutil
-import stat
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,34 +15,31 @@ from typing import TYPE_CHECKING, Any
 from ..calls.cache import open_cache
 from ..calls.contract import CONTRACT, PLUGIN_FAULT, attributed, validated
 from ..config import environment
-from ..config.layers import Config
 from ..errors import BusyError, ConfigError, MissingError, PluginError, RqaError
 from ..expressions import BUILT_IN, sources
-from ..host.loading import Host
-from ..protocols import IndexProgress, IndexReport
 from ..types import Kind
 from .components import Components
-from .configured import Component
+from .configured import Component, Configured
 
 if TYPE_CHECKING:
-    from ..documents import Indexed
+    from ..protocols import IndexedFile, IndexProgress, IndexReport
 
 _LOCK_TIMEOUT = 60.0  # seconds to wait for another process that indexes the same files
 _KEEP_UNUSED = 30 * 24 * 3600  # seconds to keep a --docs index after its last use
 _MOST_BYTES = 2_000_000_000  # of all --docs indexes; above it the longest unused ones are deleted
 
 
-def indexing_retriever(components: Components, *, named: bool, in_folder: bool = False) -> str:
+def indexing_retriever(configured: Configured, *, named: bool, in_folder: bool = False) -> str:
     """The retriever to index with: the configured one that has an index, else the installed one of highest rank.
 
     `named`: the command line names the retriever. Then exactly one retriever in it must have an index. `in_folder`:
     the index must be in a folder, which is the option `index`.
     Raises ConfigError if no retriever fits.
     """
-    tree = components.retriever
-    configured = [name for name in sources(tree) if name not in BUILT_IN] if tree else []
-    candidates = [name for name in configured if components.keeps_index(name, in_folder=in_folder)]
-    if named and configured and len(candidates) != 1:
+    tree = configured.retriever
+    names = [name for name in sources(tree) if name not in BUILT_IN] if tree else []
+    candidates = [name for name in names if configured.keeps_index(name, in_folder=in_folder)]
+    if named and names and len(candidates) != 1:
         raise ConfigError(
             f"`{tree}` names several retrievers that have an index: {', '.join(candidates)}."
             if candidates
@@ -53,13 +48,13 @@ def indexing_retriever(components: Components, *, named: bool, in_folder: bool =
         )
     if candidates:
         return candidates[0]
-    for name in components.indexing_by_default(in_folder=in_folder):
+    for name in configured.indexing_by_default(in_folder=in_folder):
         return name
     raise ConfigError("No installed retriever has an index.", hint="`rqa plugins` lists installed and broken plugins.")
 
 
 def index(
-    components: Components,
+    configured: Configured,
     name: str,
     paths: Sequence[Path],
     progress: IndexProgress | None = None,
@@ -72,43 +67,42 @@ def index(
     """
     absolute = [path.absolute() for path in paths]
     if remove:
-        _check_can(components, name, "remove", "remove files from its index")
-        return _indexed(components, name, lambda it: it.remove(absolute))
-    return _indexed(components, name, lambda it: it.index(absolute, progress))
+        _check_can(configured, name, "remove", "remove files from its index")
+        return _indexed(configured, name, lambda it: it.remove(absolute))
+    return _indexed(configured, name, lambda it: it.index(absolute, progress))
 
 
-def indexed_files(components: Components, name: str) -> Mapping[str, Indexed]:
+def indexed_files(components: Components, name: str) -> Mapping[str, IndexedFile]:
     """Return what the index of that retriever keeps of each file. Raises ConfigError if it cannot list them."""
     _check_can(components, name, "files", "list its files")
     with attributed(f"retriever.{name}"):
-        files: Mapping[str, Indexed] = components.build("retriever", name).files()
+        files: Mapping[str, IndexedFile] = components.build("retriever", name).files()
     return files
 
 
-def _check_can(components: Components, name: str, method: str, what: str) -> None:
-    if not components.has("retriever", name, method):
+def _check_can(configured: Configured, name: str, method: str, what: str) -> None:
+    if not configured.has("retriever", name, method):
         raise ConfigError(f"Retriever {name!r} cannot {what}.", hint="Name another one with -r.")
 
 
-def refresh(config: Config, host: Host, overrides: Mapping[tuple[Kind, str], Mapping[str, Any]]) -> list[str]:
+def refresh(configured: Configured) -> list[str]:
     """Update the indexes of the configured retrievers with what changed, where that is quick.
 
     Returns what the user should know. An index that is missing or being written is left alone.
     """
-    components = Components(config, host, overrides=overrides)
     messages: list[str] = []
-    for name in dict.fromkeys(components.retriever_names()):
+    for name in dict.fromkeys(configured.retriever_names()):
         try:
-            if not components.has("retriever", name, "refresh"):
+            if not configured.has("retriever", name, "refresh"):
                 continue
-            report = _indexed(Components(config, host, overrides=overrides), name, lambda it: it.refresh())
+            report = _indexed(configured, name, lambda it: it.refresh())
         except (BusyError, ConfigError, MissingError):  # the question reports a wrong configuration
             continue
         except RqaError as error:
             messages.append(f"The index of {name} was not updated: {error.message}")
             continue
         if report.pending:
-            command = f"rqa index -r {name}" if config.names("retriever") else "rqa index"
+            command = f"rqa index -r {name}" if configured.config.names("retriever") else "rqa index"
             files = "1 file has" if report.pending == 1 else f"{report.pending:,} files have"
             messages.append(f"{files} changed since the files were indexed. Update the index with `{command}`.")
         if report.advice:
@@ -116,8 +110,9 @@ def refresh(config: Config, host: Host, overrides: Mapping[tuple[Kind, str], Map
     return messages
 
 
-def _indexed(components: Components, name: str, work: Callable[[Any], Any]) -> IndexReport:
-    """Return the report of `work`, which gets the component."""
+def _indexed(configured: Configured, name: str, work: Callable[[Any], Any]) -> IndexReport:
+    """Return the report of `work`, which gets the retriever, built for this alone."""
+    components = Components(configured.config, configured.host, overrides=configured.overrides)
     cache = open_cache(components.config) if components.component("retriever", name).embedders else None
     components.cache, qualified = cache, f"retriever.{name}"
     with asyncio.Runner() as runner:
@@ -131,6 +126,8 @@ def _indexed(components: Components, name: str, work: Callable[[Any], Any]) -> I
             unclosed = "\n".join(runner.run(components.close()))
             if cache:
                 cache.close()
+    from ..protocols import IndexReport
+
     if problem := validated(report, IndexReport)[1]:
         raise PluginError(f"Indexing with {qualified} returned {problem}.", hint=CONTRACT)
     if unclosed:  # the index may be incomplete
@@ -142,39 +139,32 @@ async def _result(indexing: Awaitable[IndexReport]) -> IndexReport:
     return await indexing
 
 
-def open_to_others(report: IndexReport) -> str:
-    """A warning if other users can read the index folder, else ""."""
-    try:
-        mode = stat.S_IMODE(Path(report.folder).stat().st_mode) if report.folder else 0
-    except OSError:
-        return ""
-    if not mode & 0o055:
-        return ""
-    return (
-        f"Other users can read the index folder {report.folder} (mode {mode:04o}), which holds the text of your files. "
-        f"Make it private with `chmod 700 {shlex.quote(report.folder)}`."
-    )
-
-
 def for_documents(
-    config: Config, host: Host, paths: Sequence[Path], progress: IndexProgress | None = None, *, named: bool
+    configured: Configured,
+    paths: Sequence[Path],
+    progress: IndexProgress | None = None,
+    *,
+    named: bool,
+    reading: Mapping[str, Any],
 ) -> tuple[str, dict[str, Any], IndexReport]:
     """Create or update an index of only `paths`. Returns the retriever, its options and the report.
 
     Sets the option `quick` of a retriever that has it: somebody waits for the answer.
 
-    `named` as in `indexing_retriever`.
+    `named` as in `indexing_retriever`, `reading` as in `new_session`.
     """
-    name = indexing_retriever(Components(config, host), named=named, in_folder=True)
+    name = indexing_retriever(configured, named=named, in_folder=True)
+    configured.check_filters([name], reading)
     parent = environment.cache_dir() / "docs"
 
-    quick = {"quick": True} if Components(config, host).indexes_quickly(name) else {}
+    chosen = {**reading, **({"quick": True} if configured.indexes_quickly(name) else {})}
 
-    def components_for(folder: Path) -> Components:
-        return Components(config, host, overrides={("retriever", name): {"index": str(folder), **quick}})
+    def with_index(folder: Path) -> Configured:
+        overrides: dict[tuple[Kind, str], Mapping[str, Any]] = {("retriever", name): {"index": str(folder), **chosen}}
+        return Configured(configured.config, configured.host, overrides=overrides)
 
     # Other paths, options or plugin versions need an index of their own.
-    folder = parent / _key(paths, components_for(parent).component("retriever", name))
+    folder = parent / _key(paths, with_index(parent).component("retriever", name))
     try:
         parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         parent.mkdir(exist_ok=True, mode=0o700)
@@ -187,14 +177,14 @@ def for_documents(
     deadline = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:
-            report = index(components_for(folder), name, paths, progress)
+            report = index(with_index(folder), name, paths, progress)
             break
         except BusyError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.2)
     _delete_unused(parent)
-    return name, {"index": str(folder), **quick}, report
+    return name, {"index": str(folder), **chosen}, report
 
 
 def _key(paths: Sequence[Path], retriever: Component) -> str:

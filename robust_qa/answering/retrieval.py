@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ..calls.grouping import SharedCall
-from ..calls.pipeline import Pipeline
-from ..documents.cutting import chunks, first_words
 from ..errors import ConfigError, MissingError, RqaError
 from ..expressions import (
     GIVEN_PARTS,
@@ -29,36 +27,14 @@ from ..expressions import (
     parse_expression,
     sized,
 )
-from ..kit.replies import declines
-from ..kit.text import normalise, sentences, with_title
+from ..kit.text import chunks, first_words, sentences, with_title
 from ..sanitize import visible
-from ..types import Origin, Passage, Power, Question
-from .components import Components
+from ..types import Origin, Passage
+
+if TYPE_CHECKING:
+    from .toolbox import SessionToolbox
 
 LONGEST_SUMMARY = 200  # words; Li et al. 2024, Appendix C.2
-
-
-class Tools(Protocol):
-    """What expressions need of a toolbox: its components, its question's own passages, and the calls of operators."""
-
-    question: Question
-    components: Components
-    k: int
-    given_k: int | None
-    within: frozenset[str]
-    received: list[Passage]
-
-    @property
-    def reader(self) -> Pipeline | None: ...
-    @property
-    def evaluator(self) -> Pipeline | None: ...
-    def can(self, power: Power) -> bool: ...
-    def titles(self) -> bool: ...
-    async def score(self, question: str, texts: Sequence[str]) -> list[float]: ...
-    def retrieve_from(self, name: str, query: str, k: int) -> Awaitable[list[Passage]]: ...
-    async def write(self, prompt: str, passages: Sequence[Passage]) -> str: ...
-    async def correct(self, strategy: str, passages: list[Passage]) -> list[Passage]: ...
-    def given(self, name: str, k: int | None, query: str) -> list[Passage]: ...
 
 
 class ExpressionPool:
@@ -68,17 +44,17 @@ class ExpressionPool:
     that any of the expressions needs from it.
     """
 
-    def __init__(self, trees: Iterable[Tree], query: str, tools: Tools) -> None:
+    def __init__(self, trees: Iterable[Tree], query: str, toolbox: SessionToolbox) -> None:
         self._query = query
-        self._tools = tools
+        self._toolbox = toolbox
         self._trees: dict[Tree, Tree] = {}  # as written -> as evaluated
         self._problems: dict[Tree, RqaError] = {}
         self._depths: dict[str, int] = {}  # by retriever: the most passages needed
         self._shared: dict[Tree, SharedCall] = {}
         for written in dict.fromkeys(trees):
             try:
-                tree = sized(expanded(written, tools.components.expressions), tools.k, given_k=tools.given_k)
-                check(tree, tools)
+                tree = sized(expanded(written, toolbox.components.expressions), toolbox.k, given_k=toolbox.given_k)
+                check(tree, toolbox)
             except RqaError as error:
                 self._problems[written] = error
                 continue
@@ -108,7 +84,7 @@ class ExpressionPool:
         if written not in self._trees:
             raise ConfigError(f"`{written}` is none of the expressions of this pool: {', '.join(self.expressions)}.")
         found = list(await self._once(self._trees[written]))
-        self._tools.received += found
+        self._toolbox.received += found
         return found
 
     async def _once(self, tree: Tree) -> list[Passage]:
@@ -122,9 +98,9 @@ class ExpressionPool:
     async def _evaluate(self, tree: Tree) -> list[Passage]:
         match tree:
             case Source(name) if name in GIVEN_PARTS:
-                return self._tools.given(name, None, self._query)
+                return self._toolbox.given(name, None, self._query)
             case Top(Source(name), k) if name in GIVEN_PARTS:
-                return self._tools.given(name, k, self._query)
+                return self._toolbox.given(name, k, self._query)
             case Source(name):
                 return await self._source(name)
             case Top(inner, k):
@@ -143,7 +119,7 @@ class ExpressionPool:
             case Compressed(inner):
                 return await self._compressed(await self._once(inner), str(tree))
             case Applied(name, inner):
-                return await self._tools.correct(name, await self._once(inner))
+                return await self._toolbox.correct(name, await self._once(inner))
 
     async def _source(self, name: str) -> list[Passage]:
         if name == NOTHING:
@@ -152,14 +128,14 @@ class ExpressionPool:
             text = await self._written("background")
             return [Passage(text, id=MEMORY, origin="memory")] if text else []
         most = self._depths[name]
-        return (await self._tools.retrieve_from(name, self._query, most))[:most]
+        return (await self._toolbox.retrieve_from(name, self._query, most))[:most]
 
     async def _reranked(self, passages: list[Passage]) -> list[Passage]:
         if len(passages) < 2:
             return passages
-        titles = self._tools.titles()
+        titles = self._toolbox.titles()
         texts = [with_title(passage.title, passage.text) if titles else passage.text for passage in passages]
-        scores = await self._tools.score(self._tools.question.text, texts)
+        scores = await self._toolbox.score(self._toolbox.question.text, texts)
         order = sorted(range(len(passages)), key=lambda place: -scores[place])  # stable: ties keep their order
         return [passages[place] for place in order]
 
@@ -174,51 +150,50 @@ class ExpressionPool:
 
     async def _written(self, prompt: str, passages: Sequence[Passage] = ()) -> str:
         """The reader's reply to that prompt, "" if it has nothing to say."""
-        text = await self._tools.write(prompt, passages)
-        return "" if declines(text) or normalise(text) == "none" else text
+        return await self._toolbox.write(prompt, passages)
 
 
-def check(tree: Tree, tools: Tools) -> None:
+def check(tree: Tree, toolbox: SessionToolbox) -> None:
     """Raises ConfigError or MissingError if `tree` cannot be evaluated. Calls nothing."""
     for node in nodes(tree):
         match node:
             case Source(name) if name in GIVEN_PARTS:
-                if tools.question.passages is None:
+                if toolbox.question.passages is None:
                     raise MissingError(
                         f"`{name}` means the passages that come with a question, and this question has none.",
                         hint="Give passages with the question, or name other retrievers.",
                     )
             case Source(name):
                 if name == MEMORY:
-                    _check_writer(name, tools)
+                    _check_writer(name, toolbox)
                 elif name != NOTHING:
-                    tools.components.pipeline("retriever", name)
+                    toolbox.components.pipeline("retriever", name)
             case Reranked():
-                if tools.evaluator is None:
+                if toolbox.evaluator is None:
                     raise ConfigError(
                         f"`{node}` reranks, and no evaluator is configured.",
                         hint="Set `evaluator = ...` under [defaults]. `rqa plugins` lists what is installed.",
                     )
             case Compressed():
-                _check_writer(str(node), tools)
+                _check_writer(str(node), toolbox)
             case Applied(name):
-                _check_corrector(name, tools)
+                _check_corrector(name, toolbox)
 
 
-def _check_writer(expression: str, tools: Tools) -> None:
-    if not tools.can("generate"):
-        reader = tools.reader.name if tools.reader else "no reader"
+def _check_writer(expression: str, toolbox: SessionToolbox) -> None:
+    if not toolbox.can("generate"):
+        reader = toolbox.reader.name if toolbox.reader else "no reader"
         raise ConfigError(
             f"`{expression}` is written by a language model, and {reader} does not write text.",
             hint="Name a language model with `reader = ...` under [defaults].",
         )
 
 
-def _check_corrector(name: str, tools: Tools) -> None:
-    if name in tools.within:
+def _check_corrector(name: str, toolbox: SessionToolbox) -> None:
+    if name in toolbox.within:
         raise ConfigError(f"Strategy {name!r} would correct the passages that it is asking for itself.")
-    strategy = tools.components.corrector(name)
-    if lacking := sorted(power for power in {*strategy.needs} - {"retrieve"} if not tools.can(power)):
+    strategy = toolbox.components.corrector(name)
+    if lacking := sorted(power for power in {*strategy.needs} - {"retrieve"} if not toolbox.can(power)):
         raise ConfigError(
             f"`{name}(...)` needs {', '.join(lacking)}, and no configured component can do that.",
             hint="`rqa help plugin` explains these powers.",

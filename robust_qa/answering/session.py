@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import math
-import shlex
+import re
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import copy
 from functools import cached_property, partial
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -22,29 +21,26 @@ from ..calls.pipeline import Pipeline
 from ..calls.trace import Trace, Watcher
 from ..config import options as settings
 from ..config.layers import Config
-from ..errors import ConfigError, InputError, MissingError, RqaError
-from ..expressions import Applied, Reranked, Source, Top, Tree, names_given, nodes
+from ..errors import InputError, MissingError, RqaError, disk_hint
+from ..expressions import BUILT_IN, Applied, Reranked, Source, Top, Tree, names_given, nodes, sources
 from ..host.loading import Host
-from ..kit import fenced, final_reply, load_prompts, one_line
-from ..kit.editions import newest_first
+from ..kit.dates import newest_first
+from ..kit.language import language_of_question
 from ..kit.quotes import QUOTES, cite_quote
 from ..kit.text import content_terms, with_title
 from ..kit.warnings import PLAIN_TEXT, collected_warnings
-from ..types import Answer, Citation, Kind, Message, Passage, Power, Question, Step, Usage
+from ..types import Answer, Citation, Kind, Passage, Power, Question, Step, Usage
 from .components import Components
 from .configured import in_circle, split_reader
-from .history import Recorder
-from .indexing import refresh
-from .retrieval import check
-from .toolbox import ADD_DOCUMENTS, Toolbox
+from .toolbox import SessionToolbox
 
 if TYPE_CHECKING:
-    from ..documents import Indexed
+    from ..protocols import IndexedFile
+    from .retrieval import ExpressionPool
 
 MOST_CHARACTERS = 20_000  # of a question
 _MOST_WARNINGS = 20  # of those of strategies and calls that are shown at the end
 _PAUSE = 2.0  # seconds without a question after which the indexes are refreshed
-_FILES_NAMED = 5  # stale files in a warning
 _LIKELY = 0.3  # probability from which a quote is shown although it shares no word with the question
 
 
@@ -53,7 +49,7 @@ class Session:
 
     `overrides`: option values by kind and name that are in no file, such as the index folder of `--docs`.
     `detailed`: keep every step in the trace. If false, keep only the usage.
-    `history`: gets each answer. The session closes it.
+    `record`: a command, such as "ask", whose answers the recorders keep. `say` tells the user a line.
     `prefer_retriever`: ignore a question's own passages, unless the retriever expression names them.
     """
 
@@ -64,13 +60,15 @@ class Session:
         *,
         detailed: bool = True,
         prefer_retriever: bool = False,
-        history: Recorder | None = None,
+        record: str = "",
+        say: Callable[[str], None] = lambda text: None,
         overrides: Mapping[tuple[Kind, str], Mapping[str, Any]] | None = None,
     ) -> None:
         self.components = Components(config, host, overrides=overrides)
         self.defaults = self.components.defaults
         self.detailed = detailed
-        self._history = history
+        self._record, self._say = record, say
+        self._unrecorded: set[str] = set()  # recorders that failed
         self.prefer_retriever = prefer_retriever
         self._cache: Cache | None = None
         self.unclosed: list[str] = []  # warnings about components that did not close
@@ -80,7 +78,7 @@ class Session:
         self._pending: list[str] = []  # what is not up to date in the indexes
         self._fresh_at = math.inf  # when the indexes were last known to be up to date
         self._ended = False
-        self._chosen: dict[tuple[bool, str | None, bool], tuple[str, Toolbox]] = {}
+        self._chosen: dict[tuple[bool, str | None, bool], tuple[str, SessionToolbox]] = {}
 
     @property
     def trouble(self) -> str:
@@ -92,20 +90,28 @@ class Session:
         warned = [text if count == 1 else f"{text} ({count:,} questions)" for text, count in self._warned.items()]
         warnings = [
             *([self._cache.trouble] if self._cache is not None else []),
-            *(self._pending or [_advice_on_stale(list(self._stale))]),
+            *(self._pending or self._advice_on_stale()),
             small,
             *warned,
             *self.unclosed,
         ]
         return "\n".join(filter(None, warnings))
 
+    def _advice_on_stale(self) -> list[str]:
+        if not self._stale:
+            return []
+        from .advice import on_stale
+
+        return [on_stale([*self._stale])]
+
     def refresh(self) -> None:
         """Update the indexes with what changed in their files, where that is quick. `trouble` says what is left.
 
         From then on the session does so again before a question that comes after a pause.
         """
-        components = self.components
-        self._pending = refresh(components.config, components.host, components.overrides)
+        from .indexing import refresh
+
+        self._pending = refresh(self.components)
         self._fresh_at = time.monotonic()
 
     async def keep_fresh(self) -> None:
@@ -128,8 +134,6 @@ class Session:
         finally:
             if self._cache is not None:
                 self._cache.close()
-            if self._history is not None:
-                self._history.close()
 
     async def answer_many(
         self, questions: Iterable[str | Question], *, strategy: str | None = None, jobs: int = 8
@@ -176,14 +180,17 @@ class Session:
         await self.keep_fresh()
         has_passages = question.passages is not None
         name, chosen = self.choose(has_passages=has_passages, strategy=strategy, as_given=as_given)
-        toolbox = chosen.replaced(question=question, trace=trace or Trace(detailed=self.detailed, watcher=watcher))
+        corrections = await self.corrections(question.text, chosen)
+        asked = dataclasses.replace(question, text=corrected(question.text, corrections)) if corrections else question
+        toolbox = chosen.replaced(question=asked, trace=trace or Trace(detailed=self.detailed, watcher=watcher))
         try:
             with collected_warnings() as warnings:
                 answer = await answer_of(name, self.components.strategy(name), toolbox, toolbox.received)
                 if toolbox.replies:  # a language model wrote it
                     answer = await toolbox.check(answer)
             closest = answer.closest or await _closest(answer, toolbox)
-            if answer.text is None and toolbox.retrieved and not (closest or cited(answer)):
+            lost = answer.text is None and toolbox.retrieved and not (closest or cited(answer))
+            if lost and language_of_question(question.text) == "en":  # of another language the reader says what to do
                 answer = dataclasses.replace(answer, reason="No passage that was found is about the question.")
         except RqaError as error:
             own_error = copy(error)  # several questions may share the error of one call
@@ -203,19 +210,64 @@ class Session:
             conflicts=newest_first(answer.conflicts),
             closest=closest,
             question=question.text,
+            corrections=corrections,
             strategy=name,
             usage=toolbox.trace.usage,
             seconds=time.perf_counter() - began,
             trace=tuple(toolbox.trace.steps),
         )
         self._stale.update((each.file, None) for each in (*cited(answer), *closest) if each.stale)
-        if self._history is not None:
-            await asyncio.to_thread(self._history.add, answer)
+        if self._record and not self.components.config.untrusted:
+            await asyncio.to_thread(self._keep, answer)
         return answer
 
-    async def documents(self) -> dict[str, Indexed]:
+    async def corrections(self, question: str, toolbox: SessionToolbox) -> dict[str, str]:
+        """The words of a question that no document has, with the one that each is misspelt for.
+
+        Empty if a retriever of `toolbox` cannot tell. What is wrong with it, such as a missing index, is an error when
+        it retrieves.
+        """
+        found: list[dict[str, str]] = []
+        for name in set(sources(toolbox.expression)) - {*BUILT_IN} if toolbox.expression else ():
+            if not self.components.has("retriever", name, "corrections"):
+                return {}
+            try:
+                retriever = self.components.pipeline("retriever", name).component
+                found.append(await asyncio.to_thread(retriever.corrections, question))
+            except RqaError:
+                return {}
+        first, *others = found or [{}]
+        return {word: right for word, right in first.items() if all(other.get(word) == right for other in others)}
+
+    def asked(self, command: str, limit: int) -> list[str]:
+        """The questions of a command among the newest answers that a recorder keeps, the newest first."""
+        for name in self.components.host.names("recorder"):
+            with suppress(RqaError, OSError):
+                recorder = self.components.recorder(name)
+                if hasattr(recorder, "questions"):
+                    return list(recorder.questions(command, limit))
+        return []
+
+    def _keep(self, answer: Answer) -> None:
+        """Hand an answer to the recorders. An answer is worth more than its log, so nothing is raised."""
+        for name in self.components.host.names("recorder"):
+            try:
+                recorder = self.components.recorder(name)
+                notice = recorder.add(answer, self._record) if recorder else None
+            except Exception as error:
+                if name not in self._unrecorded:
+                    can_be_off = hasattr(self.components.component("recorder", name).options, "enabled")
+                    off = f"Use `-O {name}.enabled=false` if you do not need it." if can_be_off else ""
+                    hint = getattr(error, "hint", "") or disk_hint(error) or off
+                    self._say(f"the answer is not in the {name}: {str(error).rstrip('.')}. {hint}".rstrip())
+                self._unrecorded.add(name)
+                continue
+            if notice:
+                self._say(notice)
+
+    async def files(self) -> dict[str, IndexedFile]:
         """The files in the indexes that are searched, by name. Empty if no retriever lists its files."""
-        found: dict[str, Indexed] = {}
+        found: dict[str, IndexedFile] = {}
         for name in self.components.retriever_names():
             if self.components.has("retriever", name, "files"):
                 retriever = self.components.pipeline("retriever", name).component
@@ -237,7 +289,7 @@ class Session:
         if self._ended:  # its components are closed
             raise RqaError("This session has ended.", hint="Create a new one.")
 
-    def toolbox_for(self, question: Question, *, as_given: bool = False) -> Toolbox:
+    def toolbox_for(self, question: Question, *, as_given: bool = False) -> SessionToolbox:
         """The toolbox that strategies get for `question`. Use it to call components directly."""
         components, own = self.components, question.passages is not None
         expression = components.retriever
@@ -247,10 +299,11 @@ class Session:
         if not from_question and expression is None and (retriever := components.default("retriever")):
             expression = Source(retriever.name.removeprefix("retriever."))
         k, k_is_set = self.defaults.k, "k" in components.config.table("defaults").values
-        return Toolbox(
+        return SessionToolbox(
             question,
             components,
             Trace(detailed=False),
+            pool=_pool,
             get_reader=lambda: self._reader,
             get_evaluator=lambda: self._evaluator,
             expression=None if from_question else expression,
@@ -259,12 +312,18 @@ class Session:
             asked_for=self.prefer_retriever and not from_question,
         )
 
-    def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> Toolbox:
+    def toolbox(self, *kinds: Literal["reader", "evaluator"]) -> SessionToolbox:
         """A toolbox over the configured components of those kinds, for work without a question."""
         chosen = {kind: self.components.default(kind) for kind in kinds}
         get_evaluator = partial(chosen.get, "evaluator")
-        trace = Trace(detailed=False)
-        return Toolbox(Question(""), self.components, trace, reader=chosen.get("reader"), get_evaluator=get_evaluator)
+        return SessionToolbox(
+            Question(""),
+            self.components,
+            Trace(detailed=False),
+            pool=_pool,
+            reader=chosen.get("reader"),
+            get_evaluator=get_evaluator,
+        )
 
     def cost(self, trace: Iterable[Step]) -> float | None:
         """The price of the calls in a trace by their readers' prices, cached calls included. None without prices."""
@@ -277,7 +336,9 @@ class Session:
         known = [cost for cost in costs if cost is not None]
         return math.fsum(known) if known else None
 
-    def choose(self, *, has_passages: bool, strategy: str | None = None, as_given: bool = False) -> tuple[str, Toolbox]:
+    def choose(
+        self, *, has_passages: bool, strategy: str | None = None, as_given: bool = False
+    ) -> tuple[str, SessionToolbox]:
         """The strategy for questions with or without passages of their own, and its toolbox but for the question.
 
         Raises ConfigError or MissingError if the configuration cannot answer such questions.
@@ -287,7 +348,7 @@ class Session:
             self._chosen[key] = self._choose(has_passages, strategy, as_given)
         return self._chosen[key]
 
-    def _choose(self, has_passages: bool, strategy: str | None, as_given: bool) -> tuple[str, Toolbox]:
+    def _choose(self, has_passages: bool, strategy: str | None, as_given: bool) -> tuple[str, SessionToolbox]:
         components = self.components
         toolbox = self.toolbox_for(Question("", passages=() if has_passages else None), as_given=as_given)
         components.check_default("evaluator")
@@ -295,20 +356,24 @@ class Session:
         expression = toolbox.expression
         retrieves = has_passages if expression is None else has_passages or not names_given(expression)
 
-        def can(power: Power, toolbox: Toolbox = toolbox) -> bool:
+        def can(power: Power, toolbox: SessionToolbox = toolbox) -> bool:
             return retrieves if power == "retrieve" else toolbox.can(power)
 
         named = strategy or self.defaults.strategy
         if named and (reader := split_reader(named)[1]):
             toolbox = toolbox.replaced(reader=components.pipeline("reader", reader))
         if expression is not None and (named is None or retrieves or "retrieve" in components.strategy(named).needs):
+            from .retrieval import check
+
             check(expression, toolbox)
         name = named or self._best_strategy(can)
         chosen = components.strategy(name)
         for reader, powers in self._needs(name).items():
             reading = toolbox if reader is None else toolbox.replaced(reader=components.pipeline("reader", reader))
             if lacking := frozenset(power for power in powers if not can(power, reading)):
-                raise self._cannot(name, lacking, reading)
+                from .advice import cannot
+
+                raise cannot(name, lacking, reading)
         if self.judged(name, [expression] if expression else []):
             toolbox.evaluator  # noqa: B018 (a missing model is an error before the first call)
         if check_strategy := getattr(chosen, "check", None):
@@ -328,10 +393,9 @@ class Session:
             # "score" sorts last: checking it builds the evaluator.
             if registration.rank > 0 and all(map(can, sorted(registration.needs))):
                 return registration.name
-        raise MissingError(
-            "There is nothing to answer from: no documents, no passages and no language model.",
-            hint="\n".join([ADD_DOCUMENTS, *self._advice()]),
-        )
+        from .advice import nothing_to_answer_from
+
+        raise nothing_to_answer_from(self.components)
 
     def judged(self, strategy: str, expressions: Iterable[Tree]) -> bool:
         """Whether the strategy may use the evaluator: it scores itself, or a retriever expression reranks."""
@@ -360,57 +424,6 @@ class Session:
                 needs[named] = needs.get(named, frozenset()) | powers - {"retrieve"}
         return needs
 
-    def _advice(self) -> list[str]:
-        """How to get a language model, by each reader plugin."""
-        factories: list[Any] = [
-            each.factory for each in self.components.host.components("reader") if each.has("advice")
-        ]
-        return [factory.advice() for factory in factories]
-
-    def _reader_can(self, power: str, name: str) -> bool:
-        """Whether the configured reader of that name has `power`. False if its table is invalid."""
-        try:
-            return self.components.component("reader", name).registration.has(power)
-        except ConfigError:
-            return False
-
-    def _cannot(self, strategy: str, lacking: frozenset[Power], toolbox: Toolbox) -> RqaError:
-        if "retrieve" in lacking:
-            return MissingError(
-                f"Strategy {strategy!r} retrieves passages, but there are no documents.", hint=ADD_DOCUMENTS
-            )
-        if {"generate", "continue_text"} & lacking:
-            return self._no_model(strategy, lacking, toolbox)
-        if "quote" in lacking:
-            return ConfigError(
-                f"Strategy {strategy!r} needs a reader that points at text, such as `embedded`.",
-                hint="Name one with --reader, or another strategy with -s.",
-            )
-        kind, one = ("reader", "a reader") if "read" in lacking else ("evaluator", "an evaluator")
-        return ConfigError(
-            f"Strategy {strategy!r} needs {one}, and none is configured.",
-            hint=f"Set `{kind} = ...` under [defaults]. `rqa plugins` lists installed plugins.",
-        )
-
-    def _no_model(self, strategy: str, lacking: frozenset[Power], toolbox: Toolbox) -> RqaError:
-        reader = toolbox.reader.name if toolbox.reader else "no reader"
-        advice = self._advice()
-        power: Power = "generate"
-        message = f"Strategy {strategy!r} needs a language model, and {reader} does not write text."
-        if "continue_text" in lacking:
-            power = "continue_text"
-            message = (
-                f"Strategy {strategy!r} needs token probabilities from the reader, and {reader} does not return any."
-            )
-            plugins = [r.name for r in self.components.host.components("reader") if r.has(power)]
-            advice.append(f"Reader plugins with token probabilities: {', '.join(plugins) or 'none'}.")
-        if configured := [name for name in self.components.config.names("reader") if self._reader_can(power, name)]:
-            advice.append(f"Choose a configured reader with --reader: {', '.join(configured)}.")
-        else:
-            advice.append("To use a model on a server, create a configuration with `rqa init`.")
-        error = ConfigError if self.defaults.reader else MissingError
-        return error(message, hint="\n".join(advice))
-
 
 def check_question(question: str) -> None:
     """Raises InputError if `question` is too long: readers and retrievers would take minutes and gigabytes for it."""
@@ -421,16 +434,13 @@ def check_question(question: str) -> None:
         )
 
 
-def _advice_on_stale(files: list[str]) -> str:
-    """How to update the index with these files, "" if there are none."""
-    if not files:
-        return ""
-    more = f" {len(files) - _FILES_NAMED:,} more are marked in the answers." if len(files) > _FILES_NAMED else ""
-    command = shlex.join(["rqa", "index", *files[:_FILES_NAMED]])
-    return f"The index no longer agrees with files that it quotes. Update it with `{command}`.{more}"
+def _pool(trees: Sequence[Tree], query: str, toolbox: SessionToolbox) -> ExpressionPool:
+    from .retrieval import ExpressionPool
+
+    return ExpressionPool(trees, query, toolbox)
 
 
-async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
+async def _closest(answer: Answer, toolbox: SessionToolbox) -> tuple[Citation, ...]:
     """Quotes of what the strategy retrieved, for a reader that points at text or found no answer."""
     if answer.text is not None and toolbox.generative:
         return ()
@@ -446,26 +456,14 @@ async def _closest(answer: Answer, toolbox: Toolbox) -> tuple[Citation, ...]:
     return tuple(sorted(others, key=lambda quote: (quote.source, quote.id) not in guessed)[:QUOTES])
 
 
+def corrected(question: str, corrections: Mapping[str, str]) -> str:
+    """Return a question with its misspelt words corrected."""
+    for word, right in corrections.items():
+        written = right.capitalize() if word[:1].isupper() else right
+        question = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", written, question)
+    return question
+
+
 def _about(passage: Passage, asked: Set[str]) -> bool:
     """Whether the passage shares a word with the question, whose words are `asked`."""
     return not asked or not asked.isdisjoint(content_terms(with_title(passage.title, passage.text)))
-
-
-_PROMPTS = Path(__file__).parents[1] / "prompts" / "conversation"
-_TURNS, _CHARACTERS = 8, 1000  # turns read, and characters of each
-
-
-async def condensed(session: Session, question: str, earlier: Sequence[Message]) -> tuple[str, Usage]:
-    """Return a question that stands alone, and what it cost to write.
-
-    It is `question` itself if there are no `earlier` messages or the reader writes no text. Raises InputError if it is
-    too long, and CallError if the reader fails.
-    """
-    check_question(question)
-    toolbox = session.toolbox("reader")
-    if not earlier or not toolbox.generative:
-        return question, Usage()
-    turns = [f"{message.role}: {fenced(message.content[:_CHARACTERS])}" for message in earlier[-_TURNS:]]
-    fields = {"conversation": "\n".join(turns), "question": fenced(question)}
-    reply = final_reply(await toolbox.generate(load_prompts(_PROMPTS)["condense"], fields=fields))
-    return one_line(reply.text) or question, toolbox.trace.usage

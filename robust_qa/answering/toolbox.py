@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from ..calls.contract import answer_of, corrected_by
+from ..calls.contract import answer_of, attributed, corrected_by
 from ..calls.pipeline import Call, Pipeline
-from ..calls.trace import Preview, Trace
+from ..calls.trace import Trace
 from ..config import options
 from ..errors import ConfigError, MissingError, PluginError, RqaError
 from ..expressions import (
@@ -27,10 +27,8 @@ from ..expressions import (
     sized,
     sources,
 )
-from ..kit.prompts import fenced
 from ..kit.quotes import closest_quotes
-from ..kit.replies import final_reply
-from ..prompt import Prompt
+from ..prompt import Layout, Prompt
 from ..types import (
     Answer,
     Completion,
@@ -45,15 +43,13 @@ from ..types import (
     Quote,
     Reading,
 )
-from . import reading
-from .checking import checked
 from .components import Components
 from .configured import split_reader
-from .context_window import Layout, fit_window, shown_order
-from .retrieval import ExpressionPool
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from ..protocols import Asking, Generating, Pool
 
 ADD_DOCUMENTS = "Give documents with --docs PATH, or index them once with `rqa index PATH`."
 _DEFAULT_MAX_TOKENS = 1024
@@ -61,9 +57,10 @@ _KEPT = ("question", "components", "trace", "expression", "k", "given_k", "asked
 _SAMPLES = 1000  # seeds of one repetition of a question
 
 
-class Toolbox:
+class SessionToolbox:
     """A strategy's only way to retrievers, readers and evaluators, for one question.
 
+    `pool` makes the pool of expressions that several retrievers answer.
     `reader` and `evaluator` are the ones to use by default. `get_reader` and `get_evaluator` build them only if a
     question needs them; a given `reader` replaces the first.
     `expression`: the retriever expression to use by default (None: the question's own passages).
@@ -80,6 +77,7 @@ class Toolbox:
         components: Components,
         trace: Trace | None = None,
         *,
+        pool: Callable[[Sequence[Tree], str, SessionToolbox], Pool],
         reader: Pipeline | None = None,
         get_reader: Callable[[], Pipeline | None] = lambda: None,
         get_evaluator: Callable[[], Pipeline | None] = lambda: None,
@@ -92,6 +90,7 @@ class Toolbox:
         replies: list[tuple[str, Sequence[Passage]]] | None = None,
     ) -> None:
         self.question = question
+        self.new_pool = pool
         self.components = components
         self.trace = trace or Trace()
         self.expression = expression
@@ -105,10 +104,18 @@ class Toolbox:
         self._get_evaluator = get_evaluator
         self.retrieved: list[Passage] = []  # the first passages that the strategy got
 
-    def replaced(self, **changes: Any) -> Toolbox:
+    def replaced(self, **changes: Any) -> SessionToolbox:
         """A copy for another question, trace, reader, expression and so on. Nothing is retrieved yet."""
         kept = {name: getattr(self, name) for name in _KEPT}
-        return Toolbox(**{**kept, "get_reader": self._get_reader, "get_evaluator": self._get_evaluator, **changes})
+        return SessionToolbox(
+            **{
+                **kept,
+                "pool": self.new_pool,
+                "get_reader": self._get_reader,
+                "get_evaluator": self._get_evaluator,
+                **changes,
+            }
+        )
 
     # -- what there is
 
@@ -125,6 +132,10 @@ class Toolbox:
     def evaluator(self) -> Pipeline | None:
         """The evaluator. Raises the error of building it."""
         return self._get_evaluator()
+
+    @property
+    def judges(self) -> bool:
+        return hasattr(self.evaluator and self.evaluator.component, "judge")
 
     def can(self, power: Power) -> bool:
         """Whether the reader or the evaluator has that power. False for "retrieve"."""
@@ -186,15 +197,15 @@ class Toolbox:
                     passages = (await self.retrieve_from(name, text, most))[:most]
                     self.received += passages
                 case _:
-                    passages = await self._pool([tree], query).retrieve(tree)
+                    passages = await self._pool([tree], query).retrieve(str(tree))
         self.retrieved = self.retrieved or passages
         return passages
 
-    def pool(self, expressions: Sequence[str], query: str | None = None) -> ExpressionPool:
+    def pool(self, expressions: Sequence[str], query: str | None = None) -> Pool:
         return self._pool([parse_expression(each) for each in expressions], query)
 
-    def _pool(self, trees: Sequence[Tree], query: str | None) -> ExpressionPool:
-        return ExpressionPool(trees, self.question.text if query is None else query, self)
+    def _pool(self, trees: Sequence[Tree], query: str | None) -> Pool:
+        return self.new_pool(trees, self.question.text if query is None else query, self)
 
     def retrieve_from(self, name: str, query: str, k: int) -> Awaitable[list[Passage]]:
         """Passages from one retriever."""
@@ -210,9 +221,8 @@ class Toolbox:
         return passages
 
     async def write(self, prompt: str, passages: Sequence[Passage]) -> str:
-        """The language model's reply to a prompt of retriever expressions."""
-        completion = await self.generate(self.components.prompts[prompt], passages=passages)
-        return final_reply(completion).text
+        """The language model's reply to a prompt of retriever expressions, "" if it has nothing to say."""
+        return await self.components.prompting.write(self, self.components.prompts[prompt], passages)
 
     async def correct(self, strategy: str, passages: list[Passage]) -> list[Passage]:
         """The passages as another strategy corrects them."""
@@ -227,49 +237,19 @@ class Toolbox:
 
     # -- asking the reader
 
-    async def read(
-        self,
-        question: str,
-        passages: Sequence[Passage],
-        *,
-        prompt: Prompt | None = None,
-        order: Order = "descending",
-        seed: int | None = None,
-        sample: int = 0,
-        temperature: float | None = None,
-        abstain: bool = True,
-        final: bool = False,
-    ) -> Reading:
+    async def read(self, question: str, passages: Sequence[Passage], **how: Unpack[Asking]) -> Reading:
         reader = self._reader()
         if hasattr(reader.component, "read"):
             call: Call[Reading] = Call("read", (question, list(passages)), Reading, question)
             return await reader.call(call, self.trace)
-        prompt = prompt or reading.PROMPT
-        structured = self.structured and "format" in prompt.fields  # else the prompt itself says how to reply
-        generation = await self._generation(
-            prompt,
-            passages=passages,
-            fields={
-                "question": fenced(question),
-                **reading.instructions(structured=structured, abstain=abstain),
-            },
-            order=order,
-            seed=seed,
-            sample=sample,
-            temperature=temperature,
-            schema=reading.schema(abstain=abstain) if structured else None,
-            preview=reading.preview if final else None,
-        )
-        completion = await reader.call(generation, self.trace)
-        self._keep(completion, passages, order=order, seed=seed)
-        shown = shown_order(passages, self._layout(order, seed))
-        found = reading.parse_reading(completion, passages)  # whose numbers are those that were shown
-        return dataclasses.replace(found, passages=tuple(shown[number] for number in found.passages))
+        layout = self._layout(how.get("order", "descending"), how.get("seed"))
+        return await self.components.prompting.read(self, question, passages, layout, how)
 
     def numbered(
         self, passages: Sequence[Passage], *, order: Order = "descending", seed: int | None = None
     ) -> list[Passage]:
-        return [passages[position] for position in shown_order(passages, self._layout(order, seed))]
+        shown = self.components.prompting.shown_order(passages, self._layout(order, seed))
+        return [passages[position] for position in shown]
 
     def _layout(self, order: Order, seed: int | None, *, source_aware: bool = False) -> Layout:
         own_seed = (getattr(self._reader().options, "seed", None) if seed is None else seed) or 0
@@ -283,48 +263,34 @@ class Toolbox:
         return await reader.call(call, self.trace)
 
     async def generate(
-        self, prompt: Prompt | Sequence[Message] | str, *, reader: str | None = None, **how: Any
+        self, prompt: Prompt | Sequence[Message] | str, *, reader: str | None = None, **how: Unpack[Generating]
     ) -> Completion:
         if reader:
             return await self.replaced(reader=self.components.pipeline("reader", reader)).generate(prompt, **how)
-        shown = {name: how[name] for name in ("passages", "order", "seed") if name in how}
-        completion = await self._reader().call(await self._generation(prompt, **how), self.trace)
-        self._keep(completion, **shown)
+        completion = await self._reader().call(await self._generation(prompt, how), self.trace)
+        shown = self.numbered(how.get("passages", ()), order=how.get("order", "descending"), seed=how.get("seed"))
+        self.replies.append((completion.text, shown))
         return completion
 
-    def _keep(self, completion: Completion, passages: Sequence[Passage] = (), **layout: Any) -> None:
-        """Keep the reply with the documents that the model was shown."""
-        self.replies.append((completion.text, self.numbered(passages, **layout)))
-
-    async def _generation(
-        self,
-        prompt: Prompt | Sequence[Message] | str,
-        *,
-        passages: Sequence[Passage] = (),
-        fields: Mapping[str, str] | None = None,
-        order: Order = "descending",
-        seed: int | None = None,
-        sample: int = 0,
-        source_aware: bool = False,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] = (),
-        preview: Preview | None = None,
-    ) -> Call[Completion]:
+    async def _generation(self, prompt: Prompt | Sequence[Message] | str, how: Generating) -> Call[Completion]:
         reader = self._reader()
         model = reader.component
         if not hasattr(model, "generate"):
             raise ConfigError(f"{reader.name} reads but does not write text.", hint="Configure a language model.")
-        most = max_tokens or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
+        seed = how.get("seed")
+        most = how.get("max_tokens") or getattr(model, "max_tokens", None) or _DEFAULT_MAX_TOKENS
         own_seed = (getattr(reader.options, "seed", None) if seed is None else seed) or 0
         if isinstance(prompt, Prompt):
-            layout = self._layout(order, seed, source_aware=source_aware)
-            messages = await self._fitted(prompt, passages, fields or {}, layout, reply_room=most)
+            layout = self._layout(how.get("order", "descending"), seed, source_aware=how.get("source_aware", False))
+            fields = how.get("fields") or {}
+            messages = await self.components.prompting.messages(
+                self, reader, prompt, how.get("passages", ()), fields=fields, layout=layout, reply_room=most
+            )
         else:
             messages = [Message("user", prompt)] if isinstance(prompt, str) else list(prompt)
-        number = sample + _SAMPLES * self.question.repetition
-        decoding = Decoding(temperature, most, own_seed + number if number else seed, tuple(stop), schema)
+        number = how.get("sample", 0) + _SAMPLES * self.question.repetition
+        seed = own_seed + number if number else seed
+        decoding = Decoding(how.get("temperature"), most, seed, tuple(how.get("stop", ())), how.get("schema"))
         return Call(
             "generate",
             (messages, decoding),
@@ -332,22 +298,8 @@ class Toolbox:
             prompt.name if isinstance(prompt, Prompt) else "messages",
             {"prompt": msgspec.to_builtins(messages)} if self.trace.detailed else {},
             repeatable=_repeatable(reader.options, decoding),
-            preview=preview,
+            preview=how.get("preview"),
         )
-
-    async def _fitted(
-        self, prompt: Prompt, passages: Sequence[Passage], fields: Mapping[str, str], layout: Layout, *, reply_room: int
-    ) -> list[Message]:
-        """The messages of `prompt` within the window less `reply_room` tokens. Notes which passages were cut."""
-        fields = {"question": fenced(self.question.text), **fields}
-        fitted = await fit_window(self._reader(), prompt, passages, fields, layout, reply_room=reply_room)
-        if fitted.dropped or fitted.shortened:
-            self.note(
-                f"{len(fitted.dropped)} passages left out and {len(fitted.shortened)} shortened to fit the window",
-                dropped=list(fitted.dropped),
-                shortened=list(fitted.shortened),
-            )
-        return fitted.messages
 
     async def continue_text(
         self,
@@ -430,8 +382,11 @@ class Toolbox:
             evaluator = self.evaluator
         if evaluator is None or not hasattr(evaluator.component, "judge"):
             evaluator = self.components.judging()
-        judging = self.replaced(get_evaluator=lambda: evaluator) if evaluator else None
-        return await checked(answer, self.question.text, self.received, self.replies, judging)
+        judging = self.replaced(get_evaluator=lambda: evaluator, received=self.received, replies=self.replies)
+        for name in self.components.host.names("checker"):
+            with attributed(f"checker.{name}"):
+                answer = await self.components.checker(name).check(answer, judging)
+        return answer
 
     def note(self, what: str, /, **data: Any) -> None:
         try:
@@ -440,7 +395,7 @@ class Toolbox:
             raise TypeError(f"the data of the note {what!r} cannot be written as JSON: {error}") from error
         self.trace.add("note", what, data=data)
 
-    def _handing_to(self, strategy: str, passages: Sequence[Passage]) -> Toolbox:
+    def _handing_to(self, strategy: str, passages: Sequence[Passage]) -> SessionToolbox:
         """A toolbox for another strategy, which retrieves just `passages`. The trace is shared."""
         question = dataclasses.replace(self.question, passages=tuple(passages))
         name, reader = split_reader(strategy)

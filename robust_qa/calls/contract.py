@@ -11,17 +11,19 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
 
 import msgspec
 
 from ..errors import PluginError, RqaError, UnavailableError, disk_hint, interrupted
 from ..kit.citations import is_from
-from ..protocols import Toolbox, are_names
 from ..sanitize import whole_characters
-from ..types import Answer, Citation, Passage, Power, Quote, Reading, Usage
+from ..types import Answer, Citation, Passage, Power, Quote, Reading, Usage, are_names
 from .concurrency import in_daemon
+
+if TYPE_CHECKING:
+    from ..protocols import Toolbox
 
 PLUGIN_FAULT = "This is a fault of the plugin. RQA_DEBUG=1 shows where."
 CONTRACT = "This is a fault of the plugin. `rqa help plugin` has the contract."
@@ -32,6 +34,8 @@ _METHODS: dict[str, tuple[str, ...]] = {
     "reader": ("read", "generate"),
     "evaluator": ("score",),
     "embedder": ("embed",),
+    "checker": ("check",),
+    "recorder": ("add",),
     "engine": ("run",),
 }
 _COUNT, _NUMBER = (Integral, 1, "a whole number of 1 or more"), (Real, -math.inf, "a number")

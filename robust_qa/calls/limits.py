@@ -48,33 +48,55 @@ class Ceiling:
     def __init__(self, name: str, limits: Limits) -> None:
         self._name = name
         self._limits = limits
-        self._calls = 0
-        self.usage = Usage()
+        self._calls = self._in_flight = 0
+        self._spent = 0.0
+        self._dearest: float | None = None
+        self._left = asyncio.Event()
         if limits.most_cost and limits.prompt_price is None and limits.completion_price is None:
             raise ConfigError(
                 f"{name} has `most_cost` and no price.", hint="Set `prompt_price` and `completion_price` beside it."
             )
 
-    def count(self) -> None:
-        """Count a call that begins. Raises UnavailableError if the calls before it reached a limit."""
-        cost = self._limits.cost(self.usage) or 0.0
-        for name, spent in (("most_calls", self._calls), ("most_cost", cost)):
-            most = getattr(self._limits, name)
-            if most is not None and spent >= most:
-                message = f"{self._name} reached its limit `{name}` of {most:g}."
+    async def enter(self, *, together: bool = False) -> None:
+        """Count a call that begins. Call `leave` afterwards. Raises UnavailableError if it would exceed a limit.
+
+        A call is expected to cost as much as the dearest one so far. If those in flight may use up the rest of
+        `most_cost`, it waits for them, as it does for the very first one. Calls that go out `together` do not wait.
+        """
+        most = self._limits.most_cost
+        while most is not None and self._in_flight and not together:
+            if self._dearest is not None and self._spent + (self._in_flight + 1) * self._dearest <= most:
+                break
+            self._left.clear()
+            await self._left.wait()
+        for name, reached in (
+            ("most_calls", self._calls >= (self._limits.most_calls or math.inf)),
+            ("most_cost", most is not None and (self._spent + (self._dearest or 0.0) > most or self._spent >= most)),
+        ):
+            if reached:
+                message = f"{self._name} reached its limit `{name}` of {getattr(self._limits, name):g}."
                 raise UnavailableError(message, hint="Raise it to go on.", general=True, limited=True)
         self._calls += 1
+        self._in_flight += 1
+
+    def leave(self, usage: Usage) -> None:
+        """Record the end of a call that used `usage`."""
+        cost = self._limits.cost(usage) or 0.0
+        self._spent += cost
+        self._dearest = max(cost, self._dearest or 0.0)
+        self._in_flight -= 1
+        self._left.set()
 
 
 RESERVED = frozenset({"plugin", *(field.name for field in dataclasses.fields(Limits))})
 
 
 def reserved(kind: Kind) -> frozenset[str]:
-    """The option names that the host reads in tables of that kind. Strategies and engines have no limits.
+    """The option names that the host reads in tables of that kind. Only those that make calls have limits.
 
     A component that has an option of the same name gets its value too.
     """
-    return frozenset({"plugin"}) if kind in ("strategy", "engine") else RESERVED
+    return RESERVED if kind in ("retriever", "reader", "evaluator", "embedder") else frozenset({"plugin"})
 
 
 _FIRST_WAIT = 0.5  # seconds after a 429 without Retry-After; doubled with each further one in a row

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from ..errors import CallTimeout, PluginError, RqaError, UnavailableError
+from ..errors import CallTimeout, PluginError, RefusedError, RqaError, UnavailableError
 from ..kit.warnings import LastingWarning, collected_warnings
-from ..protocols import Relay
-from ..types import Power, Usage
+from ..types import LONGEST_REPLY, Completion, Continuation, Power, Usage
 from .cache import Cache
 from .concurrency import Slot, Slots
 from .contract import CONTRACT, attributed, invalid, unit_vectors, validated
@@ -32,6 +31,8 @@ from .trace import Preview, Trace, Unfolding, Watcher, step_data
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from ..protocols import Relay
 
 T = TypeVar("T")
 
@@ -166,22 +167,25 @@ class Pipeline:
         policy = RetryPolicy(0 if self._delegates else self.limits.retries, self._rate)
         retries = 0
         while True:
-            self._ceiling.count()
+            await self._ceiling.enter(together=self._relay() is not None)
+            used = _NO_USAGE
             with collected_warnings() as warnings:
                 try:
                     if watcher and watcher.streaming and call.preview and hasattr(self.component, "generate_stream"):
                         result = await self._stream(call, Unfolding(call.preview, watcher.answer))
                     else:
                         result = await self._attempt(call, retries)
-                    self._ceiling.usage += getattr(result, "usage", _NO_USAGE)
+                    used = getattr(result, "usage", _NO_USAGE)
                     result = self._validated(call, result)
                     break
                 except RqaError as error:
-                    self._ceiling.usage += error.usage
+                    used = error.usage
                     if not self._delegates:  # the calls that it made are charged already
                         shared.usage += error.usage
                     if shared.over or (wait := policy.wait(error)) is None:
                         raise
+                finally:
+                    self._ceiling.leave(used)
             retries += 1
             if watcher:
                 watcher.step(f"{self.name} does not answer, attempt {retries + 1} of {self.limits.retries + 1}")
@@ -201,7 +205,10 @@ class Pipeline:
             with suppress(RuntimeError):  # the event loop is closed
                 loop.call_soon_threadsafe(unfolding.add, piece)
 
-        return await self._invoke("generate_stream", self.component.generate_stream, *copied(call.arguments), add)
+        try:
+            return await self._invoke("generate_stream", self.component.generate_stream, *copied(call.arguments), add)
+        finally:
+            unfolding.close()
 
     def _attempt(self, call: Call[Any], retries: int) -> Awaitable[Any]:
         """Make one attempt, after so many others."""
@@ -283,6 +290,8 @@ class Pipeline:
 
     async def ask(self, method: str, *arguments: Any) -> Any:
         """Call an optional method of the component within its limits. Not cached, retried or traced."""
+        if batcher := self._batcher(method):
+            return await batcher.submit(arguments)
         return await self._invoke(method, getattr(self.component, method), *arguments)
 
     async def in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
@@ -417,6 +426,11 @@ class Pipeline:
         valid, problem = validated(result, call.returns, call.arguments)
         if problem:
             raise self._invalid(problem)
+        if isinstance(valid, Completion | Continuation) and len(valid.text) > LONGEST_REPLY:
+            raise RefusedError(
+                f"{self.name} replied with {len(valid.text):,} characters, and rqa reads at most {LONGEST_REPLY:,}.",
+                hint="Lower its `max_tokens`.",
+            )
         return valid
 
     def _invalid(self, problem: str) -> PluginError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
@@ -53,17 +53,6 @@ class Trace:
         self.steps.append(Step(kind, what, component, start, ended - start, usage, cached, retries, error, data or {}))
 
 
-def outline(step: Step) -> Step:
-    """`step` without the prompt and the texts of passages, which many steps would repeat."""
-    if step.kind == "note":
-        return step
-    data = {key: value for key, value in step.data.items() if key != "prompt"}
-    passages = data.get("passages")
-    if passages and isinstance(passages[0], dict):
-        data["passages"] = [{key: passage[key] for key in ("id", "title", "score")} for passage in passages]
-    return dataclasses.replace(step, data=data)
-
-
 def step_data(result: Any, warnings: Sequence[str]) -> dict[str, Any]:
     """The data of a step: the result of its call, and the warnings of its component."""
     return {**_result_data(result), **({"remarks": [*map(str, warnings)]} if warnings else {})}
@@ -86,7 +75,9 @@ def _result_data(result: Any) -> dict[str, Any]:
 Preview = Callable[[str], str]
 """Returns the answer in the first part of a reply, "" while there is none to show."""
 
-_EVERY = 0.03  # seconds: finding the answer in a long reply for each token would cost more than the token
+_EVERY = 0.03  # seconds between two looks for the answer in a growing reply
+_SHORT = 4000  # characters of a reply in which a look takes a millisecond; in longer ones a worker thread looks
+_REST = 20  # times what a look takes, until the next one: all looks together take a small part of the time
 
 
 class Watcher(Protocol):
@@ -104,21 +95,34 @@ class Watcher(Protocol):
 
 
 class Unfolding:
-    """Collects the pieces of a reply and shows the answer in it."""
+    """Collects the pieces of a reply and shows the answer in it. Close it at the end."""
 
     def __init__(self, preview: Preview, show: Callable[[str], None]) -> None:
         self._preview = preview
         self._show = show
-        self._reply = self._shown = ""
-        self._looked = 0.0
+        self._pieces: list[str] = []
+        self._looking: asyncio.Task[None] | None = None
+        self._closed = False
 
     def add(self, piece: str) -> None:
         """Add a piece to the reply."""
-        self._reply += piece
-        if (now := time.monotonic()) - self._looked < _EVERY:
-            return
-        self._looked = now
-        text = self._preview(self._reply)
-        if text and text != self._shown:
-            self._shown = text
-            self._show(text)
+        self._pieces.append(piece)
+        if not self._closed and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._look())
+
+    def close(self) -> None:
+        """Show nothing any more."""
+        self._closed = True
+        if self._looking:
+            self._looking.cancel()
+
+    async def _look(self) -> None:
+        seen, shown = 0, ""
+        while seen < len(self._pieces):
+            seen, began = len(self._pieces), time.monotonic()
+            reply = "".join(self._pieces)
+            text = self._preview(reply) if len(reply) < _SHORT else await asyncio.to_thread(self._preview, reply)
+            if text and text != shown:
+                shown = text
+                self._show(text)
+            await asyncio.sleep(max(_EVERY, _REST * (time.monotonic() - began)))

@@ -6,18 +6,21 @@ import asyncio
 import ctypes
 import signal
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from types import FrameType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ..answering.history import recorder
 from ..answering.opening import new_session
 from ..answering.session import Session
-from ..protocols import IndexReport
+from ..errors import Interrupted
 from ..stdout import plugins_write_to_stderr
 from .options import Answering
+from .piped import with_stdin
 from .run import Run
+
+if TYPE_CHECKING:
+    from ..protocols import IndexProgress, IndexReport
 
 T = TypeVar("T")
 
@@ -38,33 +41,40 @@ def command_session(
     `fresh` and `filters` are as for `new_session`.
     `record`: a command, such as "ask", whose answers go to the history.
     """
-    from .progress import indexing_progress
 
     def say_skipped(report: IndexReport) -> None:
-        from ..documents import summarised
+        from .output import summarised
 
-        # Only after the index changed, so that not every question repeats the list.
+        # All only after the index changed, so that not every question repeats the list.
         changed = report.added or report.changed or report.removed or report.unread or not report.passages
-        for line in summarised(report.skipped) if changed else ():
+        for line in summarised(report.skipped) if changed else filter(None, (report.advice,)):
             run.say(line)
 
     config = run.load_config(answering.overrides())
-    with indexing_progress(run) if answering.docs else nullcontext() as progress:
+    with _progress(run) if answering.docs else nullcontext() as progress:
         return new_session(
             config,
             run.host,
-            docs=answering.docs,
+            docs=with_stdin(answering.docs),
+            reading=answering.reading(),
             named=bool(answering.retriever),
             progress=progress,
             indexed=say_skipped,
-            history=recorder(config, record, run.say) if record else None,
+            record=record,
+            say=run.say,
             detailed=detailed,
             fresh=fresh,
             filters=filters,
         )
 
 
-class Interrupted(Exception):
+def _progress(run: Run) -> AbstractContextManager[IndexProgress | None]:
+    from .progress import indexing_progress
+
+    return indexing_progress(run)
+
+
+class Stopped(Exception):
     """A signal stopped the batch."""
 
 
@@ -81,7 +91,7 @@ def in_session(
 
     `filters`: options of the retrievers that restrict what is searched.
     `record`: a command, such as "serve", whose answers go to the history.
-    Raises KeyboardInterrupt if a signal stops the batch.
+    Raises Interrupted if a signal stops the batch.
     """
     _share_arenas()
 
@@ -98,8 +108,8 @@ def in_session(
         session = command_session(run, answering, detailed=detailed, record=record, filters=filters)
         try:
             return asyncio.run(work_in_session(session))
-        except Interrupted:
-            raise KeyboardInterrupt from None
+        except Stopped:
+            raise Interrupted from None
 
 
 def _interrupt(loop: asyncio.AbstractEventLoop, number: int, frame: FrameType | None) -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..encoding import TEXT_FORMATS, suffix_of
 from ..errors import InputError, RqaError
+from ..serialization import TEXT_FORMATS, suffix_of
+from ..serialization import as_json as data_of
 from ..stdout import descriptor, plugins_write_to_stderr
 from ..types import Answer, Question
 from .options import Answering, answering_options, filter_options, history_option, output_option, passages_in
+from .piped import STDIN, piped_document
 from .run import Run, pass_run
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ def command(
 ) -> None:
     """Answer QUESTION, or the question on stdin, and cite the sources."""
     from ..calls.trace import Trace
+    from ..expressions import names_given, parse_expression
     from . import output
     from .answering import command_session
     from .live import Live
@@ -70,15 +73,15 @@ def command(
     as_json |= suffix_of(out) == "json"
     if short and as_json:
         raise click.UsageError("--short cannot be combined with --json.")
-    if passages and (options.docs or (options.retriever and not _names_given(options.retriever))):
+    if passages and (options.docs or (options.retriever and not names_given(parse_expression(options.retriever)))):
         raise click.UsageError(
             "--passages cannot be combined with --docs, or with a --retriever that does not name `given`."
         )
-    if len(question) > 1:
-        raise click.UsageError(f"Put the question in quotes: rqa ask {shlex.quote(' '.join(question))}")
     if filters and passages:
         raise click.UsageError("--in, --type, --since and --title cannot be combined with --passages.")
-    parsed = _question(question[0] if question else None, passages)
+    parsed = _question(" ".join(question) if question else None, passages, options.docs)
+    if question and not (passages or options.docs or options.retriever) and (piped := piped_document(run)):
+        options = replace(options, docs=(piped,))
     output.print_to(out)
     live = Live(
         steps=run.verbosity >= 0 and not explain,
@@ -95,35 +98,30 @@ def command(
             answer = runner.run(_answer(session, parsed, trace, live))
         except (RqaError, KeyboardInterrupt) as error:  # show what was reached
             if trace.steps and (explain or (live.steps and not isinstance(error, RqaError))):
-                output.explain_steps(parsed.text, trace.steps, verbose=run.verbosity > 0)
+                from .explaining import explain_steps
+
+                explain_steps(parsed.text, trace.steps, verbose=run.verbosity > 0)
             raise
-    if filters and answer.abstained and not any(step.data.get("passages") for step in answer.trace):
-        flags = {"within": "in", "types": "type"}
-        given = " ".join(f"--{flags.get(name, name)} {value}" for name, value in filters.items())
-        run.say(f"no passage fits {given}. `rqa index --list` lists what is indexed")
     if explain:
-        output.explain(answer, verbose=run.verbosity > 0)
+        from .explaining import explain as print_trace
+
+        print_trace(answer, verbose=run.verbosity > 0)
     if short:
         output.print_short(answer)
     elif as_json:
-        output.print_json(answer)
+        output.print_data(data_of(answer))
     else:
         shown = live.end(output.marked_answer(answer))
-        output.print_answer(answer, shown=shown, cost=run.verbosity >= 0, whole=run.verbosity > 0)
+        output.print_answer(answer, shown=shown, cost=run.verbosity >= 0 and not explain, whole=run.verbosity > 0)
 
 
-def _names_given(retriever: str) -> bool:
-    from ..expressions import names_given, parse_expression
-
-    return names_given(parse_expression(retriever))
-
-
-def _question(text: str | None, passages: Path | None) -> Question:
+def _question(text: str | None, passages: Path | None, docs: Sequence[Path]) -> Question:
     own = passages_in(passages) if passages else None
     if text is None or text == "-":
-        if passages == Path("-"):
-            raise click.UsageError("`--passages -` reads stdin, so give the question as an argument.")
-        if text is None and sys.stdin.isatty():
+        for option, reads in (("--passages", passages == STDIN), ("--docs", STDIN in docs)):
+            if reads:
+                raise click.UsageError(f"`{option} -` reads stdin, so give the question as an argument.")
+        if sys.stdin is None or (text is None and sys.stdin.isatty()):
             raise click.UsageError('Missing question. Example: rqa ask "Who wrote the first compiler?"')
         text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     if not text.strip():

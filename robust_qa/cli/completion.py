@@ -1,25 +1,53 @@
-"""`rqa completion`: print the shell's completion script."""
+"""What the shell completes: names of components, and keys of options."""
 
 from __future__ import annotations
 
-import click
-from click.shell_completion import get_completion_class
+from typing import TYPE_CHECKING
 
-from ..config import environment
+from click.shell_completion import CompletionItem
 
-# After `KEY=` comes the value, not a space. fish knows that.
-_NO_SPACE = {
-    "bash": ("    return 0\n", "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n    return 0\n"),
-    "zsh": ("compadd -U", "[[ $completions[1] == *= ]] && set -- -S '' || set --\n        compadd \"$@\" -U"),
-}
+from ..errors import RqaError
+from ..expressions import GIVEN_PARTS, MEMORY, NOTHING
+from .reference import option_names
+from .run import Run
+
+if TYPE_CHECKING:
+    from ..config.layers import Config
+    from ..types import Kind
 
 
-@click.command("completion", epilog="Example: rqa completion bash >> ~/.bashrc")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def command(ctx: click.Context, shell: str) -> None:
-    """Print the completion script for SHELL."""
-    kind = get_completion_class(shell)
-    assert kind is not None
-    script = kind(ctx.find_root().command, {}, "rqa", environment.COMPLETE).source()
-    click.echo(script.replace(*_NO_SPACE.get(shell, ("", ""))))
+def keys(run: Run, incomplete: str) -> list[CompletionItem]:
+    """Return the keys of all options, each with its `=`."""
+    try:
+        return [CompletionItem(f"{key}=") for key in option_names(run) if key.startswith(incomplete)]
+    except RqaError:
+        return []
+
+
+def names(run: Run, kind: Kind, incomplete: str, *, several: bool) -> list[CompletionItem]:
+    """Return the names of that kind. With `several`, for the last of names that commas separate."""
+    before, comma, incomplete = incomplete.rpartition(",") if several else ("", "", incomplete)
+    try:
+        known = {registration.name: registration.summary for registration in run.host.components(kind)}
+        config = run.load_config()
+        known.update({name: f"[{kind}.{name}]" for name in config.names(kind)})
+        if kind == "retriever":
+            known.update(_expressions(config))
+    except RqaError:
+        return []
+    return [
+        CompletionItem(f"{before}{comma}{name}", help=summary)
+        for name, summary in sorted(known.items())
+        if name.startswith(incomplete)
+    ]
+
+
+def _expressions(config: Config) -> dict[str, str]:
+    """Return the named expressions and the built-in names, with their descriptions."""
+    named = config.table("defaults", "expressions").values
+    return {
+        **{name: str(value.value) for name, value in named.items()},
+        **dict.fromkeys(GIVEN_PARTS, "the question's own passages"),
+        MEMORY: "a passage that the reader writes",
+        NOTHING: "no passages",
+    }

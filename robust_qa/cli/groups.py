@@ -1,8 +1,8 @@
-"""Click groups whose commands are imported when they run, with -q and -v after every command."""
+"""Click groups whose commands are imported when they run, -q and -v after every command, and help in groups."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -10,42 +10,66 @@ import click
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..host.loading import Host
     from ..host.registry import Registered
 
 
-class LazyGroup(click.Group):
-    """A group of registered commands. Its help lists their summaries and imports none of them."""
+_MANY = 12  # options that are shown in groups
+_GROUPS = {
+    "Search": {*"--retriever -k --docs --exclude --no-ignore --passages --in --type --since --title".split()},
+    "Answer": {*"--strategy --reader --engine --option --no-cache --no-history --no-follow".split()},
+    "Messages": {"--verbose", "--quiet", "--help"},
+}
 
-    registered: Mapping[str, Registered]
 
-    @classmethod
-    def of_plugins(cls, name: str, host: Host) -> LazyGroup:
-        """Return the group `name` with the commands that plugins registered in it."""
-        group = cls(name, help=host.groups[name])
-        prefix = f"{name} "
-        group.registered = {
-            each.removeprefix(prefix): command for each, command in host.commands.items() if each.startswith(prefix)
-        }
-        return group
+class Help(click.HelpFormatter):
+    """Help with bold headings on a terminal, where many options are in groups: first those of the command alone."""
+
+    def write_heading(self, heading: str) -> None:
+        """Write a heading."""
+        super().write_heading(click.style(heading, bold=True))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write options, or commands, with what they do."""
+        groups: dict[str, list[tuple[str, str]]] = {group: [] for group in ("", *_GROUPS)}
+        for flags, help in (rows := [*rows]):
+            found = (group for group, names in _GROUPS.items() if {*flags.replace(",", "").split()} & names)
+            groups[next(found, "")].append((flags, help))
+        many = groups[""] and len(rows) >= _MANY
+        super().write_dl(groups.pop("") if many else rows, col_max, col_spacing)
+        self.dedent()
+        for group in filter(groups.get, groups if many else ()):
+            with self.section(group):
+                super().write_dl(groups[group], col_max, col_spacing)
+        self.indent()
+
+
+class OpenGroup(click.Group):
+    """A group to which plugins add commands. They are imported when they run, and not for its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, sorted."""
-        return sorted(self.registered)
+        """Return the names of all commands, sorted."""
+        return sorted({*super().list_commands(ctx), *self._registered(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of that name. None if there is none."""
-        found = self.registered.get(cmd_name)
-        if found is None:
-            return None
+        """Return the command of that name. None if there is none."""
+        if (found := self._registered(ctx).get(cmd_name)) is None:
+            return super().get_command(ctx, cmd_name)
         command: click.Command = found.object
         accept_verbosity(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self.registered[name].summary) for name in self.list_commands(ctx)])
+        summaries = {name: each.get_short_help_str(formatter.width) for name, each in self.commands.items()}
+        summaries |= {name: each.summary for name, each in self._registered(ctx).items()}
+        if summaries:
+            with formatter.section("Commands"):
+                formatter.write_dl(sorted(summaries.items()))
+
+    def _registered(self, ctx: click.Context) -> dict[str, Registered]:
+        run, prefix = ctx.find_object(Run), f"{self.name} "
+        commands = run.host.commands if run else {}
+        return {name.removeprefix(prefix): each for name, each in commands.items() if name.startswith(prefix)}
 
 
 class VerbosityOption(click.Option):

@@ -8,7 +8,7 @@ import sys
 import click
 
 from ..config import keys as secrets
-from ..config.keys import Key
+from ..config.key import Key, variable
 from ..errors import InputError
 from .output import say
 
@@ -52,7 +52,7 @@ def set_key(ctx: click.Context, name: str, host: str | None) -> None:
 def list_keys() -> None:
     """List the stored keys by name, host and file."""
     for name, key in sorted(secrets.stored_keys().items()):
-        overridden = f", overridden by {secrets.variable(name)}" if secrets.variable(name) in os.environ else ""
+        overridden = f", overridden by {variable(name)}" if variable(name) in os.environ else ""
         click.echo(f"{name}\t{key.host or 'any host'}\t{secrets.key_file()}{overridden}")
 
 

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import click
+
 from ..sanitize import printable, single_line
-from .output import console
-from .progress import can_draw, redraw
+from .output import console, is_markdown
 
 _STEPS_AFTER = 0.3  # seconds
+
+
+def can_draw() -> bool:
+    """Return whether stderr is a terminal that can redraw a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
+def redraw(line: str = "") -> None:
+    """Draw `line` on stderr in place of the last one, as far as it fits: a second line cannot be redrawn."""
+    width = (os.get_terminal_size(sys.stderr.fileno()).columns or 80) if line else 1
+    click.echo(f"\r\x1b[K{line[: width - 1]}", nl=False, err=True)
 
 
 class Live:
@@ -55,8 +69,24 @@ class Live:
             self._erase()
 
     def end(self, answer: str) -> str:
-        """Return the part of the answer that is on the screen. If another one is there, end its lines and return ""."""
-        if self.shown and not printable(answer).startswith(self.shown):
+        """Return the part of the answer that is on the screen.
+
+        It was provisional: it is erased if it is another answer or Markdown, or if the terminal broke its words. What
+        is longer than the screen cannot be erased, and the answer follows below.
+        """
+        if self._out is None or not self.shown:
+            return self.shown
+        from rich.cells import cell_len
+
+        width, height = self._out.size
+        rows = [max(1, -(-cell_len(line) // width)) for line in self.shown.split("\n")]
+        is_other = not printable(answer).startswith(self.shown)
+        if sum(rows) < height and self._out.is_terminal and not self._out.is_dumb_terminal:
+            if is_other or max(rows) > 1 or is_markdown(answer):
+                up = f"\x1b[{sum(rows) - 1}A" if sum(rows) > 1 else ""
+                self._out.file.write(f"\r{up}\x1b[J")
+                self.shown = ""
+        elif is_other:
             self._print("\n\n")
             self.shown = ""
         return self.shown

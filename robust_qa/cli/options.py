@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from ..encoding import suffix_of
-from ..errors import InputError, RqaError
+from ..errors import InputError
+from ..serialization import suffix_of
 from ..types import Kind, Passage
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..config.keys import Key
-    from ..config.layers import Config
+    from ..config.key import Key
 
 F = TypeVar("F", bound=Callable[..., Any])
+click.IntRange.name = "whole number"  # in errors, where it says "integer range"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,14 @@ class Answering:
     option: tuple[tuple[str, str], ...] = ()
     no_cache: bool = False
     no_history: bool = False
+    no_check: bool = False
     engine: str | None = None
+    exclude: tuple[str, ...] = ()
+    no_ignore: bool = False
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options of the retriever that say which files of --docs it leaves out."""
+        return read_without(self.exclude, no_ignore=self.no_ignore)
 
     def overrides(self) -> list[tuple[str, str]]:
         """Return the configuration values that these options set. -s, -r, --reader and -k win over -O."""
@@ -50,10 +57,16 @@ class Answering:
             "engine": self.engine,
         }
         pairs = [*self.option, *((f"defaults.{key}", str(value)) for key, value in named.items() if value)]
-        for table, off in (("cache", self.no_cache), ("history", self.no_history)):
+        for table, off in (("cache", self.no_cache), ("history", self.no_history), ("claims", self.no_check)):
             if off:
                 pairs.append((f"{table}.enabled", "false"))
         return pairs
+
+
+def read_without(exclude: Sequence[str], *, no_ignore: bool) -> dict[str, Any]:
+    """Return the options of a retriever for what --exclude and --no-ignore say, without those that are not given."""
+    given: dict[str, Any] = {"exclude": ",".join(exclude), "no_ignore": no_ignore}
+    return {name: value for name, value in given.items() if value}
 
 
 class KeyValue(click.ParamType[tuple[str, str]]):
@@ -72,13 +85,9 @@ class KeyValue(click.ParamType[tuple[str, str]]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the keys of all options, each with its `=`."""
-        from .reference import option_names
+        from .completion import keys
 
-        run = Run.from_params(ctx.find_root().params)
-        try:
-            return [CompletionItem(f"{key}=") for key in option_names(run) if key.startswith(incomplete)]
-        except RqaError:
-            return []
+        return keys(Run.from_params(ctx.find_root().params), incomplete)
 
 
 class FiniteFloat(click.FloatRange):
@@ -99,9 +108,10 @@ class StoredKey(click.ParamType["Key"]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Key:
         """Look the key up. Raises ConfigError if `value` cannot be a name."""
-        from ..config import keys
+        from ..config.key import Key
+        from ..config.keys import find
 
-        return value if isinstance(value, keys.Key) else keys.find(str(value))
+        return value if isinstance(value, Key) else find(str(value))
 
 
 def _names(
@@ -110,36 +120,11 @@ def _names(
     """Complete the names of that kind. With `several`, the last of names that commas separate."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        before, comma, incomplete = incomplete.rpartition(",") if several else ("", "", incomplete)
-        run = Run.from_params(ctx.find_root().params)
-        try:
-            known = {registration.name: registration.summary for registration in run.host.components(kind)}
-            config = run.load_config()
-            known.update({name: f"[{kind}.{name}]" for name in config.names(kind)})
-            if kind == "retriever":
-                known.update(_expressions(config))
-        except RqaError:
-            return []
-        return [
-            CompletionItem(f"{before}{comma}{name}", help=summary)
-            for name, summary in sorted(known.items())
-            if name.startswith(incomplete)
-        ]
+        from .completion import names
+
+        return names(Run.from_params(ctx.find_root().params), kind, incomplete, several=several)
 
     return complete
-
-
-def _expressions(config: Config) -> dict[str, str]:
-    """Return the named expressions and the built-in names, with their descriptions."""
-    from ..expressions import GIVEN_PARTS, MEMORY, NOTHING
-
-    named = config.table("defaults", "expressions").values
-    return {
-        **{name: str(value.value) for name, value in named.items()},
-        **dict.fromkeys(GIVEN_PARTS, "the question's own passages"),
-        MEMORY: "a passage that the reader writes",
-        NOTHING: "no passages",
-    }
 
 
 class _Output(click.Path):
@@ -229,6 +214,22 @@ def with_options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+def reading_options(command: F) -> F:
+    """Add the options that say which files of a folder are left out."""
+    add = with_options(
+        click.option(
+            "--exclude",
+            metavar="PATTERN",
+            multiple=True,
+            help="Leave out files and folders of this pattern, as in .gitignore. May be repeated.",
+        ),
+        click.option(
+            "--no-ignore", is_flag=True, help="Read also what .gitignore names and programs made, such as node_modules."
+        ),
+    )
+    return add(command)
+
+
 def retrieval_options(*option_flags: str) -> Callable[[F], F]:
     """Add the options that choose what is searched. `option_flags` replace the flags -O and --option."""
     return with_options(
@@ -244,10 +245,11 @@ def retrieval_options(*option_flags: str) -> Callable[[F], F]:
             "-d",
             "--docs",
             metavar="PATH",
-            type=click.Path(exists=True, path_type=Path),
+            type=click.Path(exists=True, path_type=Path, allow_dash=True),
             multiple=True,
-            help="Search these files or folders. May be repeated.",
+            help="Search these files or folders, - for stdin. May be repeated.",
         ),
+        reading_options,
         click.option(
             *(option_flags or ("-O", "--option")),
             "option",
@@ -289,16 +291,15 @@ def answering_options(*option_flags: str, several: bool = False) -> Callable[[F]
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that restrict the search. The parameter `filters` has those given, as options of retrievers."""
 
-    from ..kit.editions import iso_date
+    from ..kit.dates import day_named
 
     @wraps(command)
     def with_filters(*args: Any, within: str | None, **params: Any) -> Any:
         given = {"within": within, **{name: params.pop(name) for name in ("types", "since", "title")}}
         if since := given["since"]:
-            days = {"today": 0, "yesterday": 1}.get(since)
-            given["since"] = since if days is None else (date.today() - timedelta(days)).isoformat()
-            if iso_date(given["since"]) != given["since"]:
-                raise click.UsageError(f"--since {since} is not a date. Write 2025-01-31, 2025-01, 2025 or yesterday.")
+            given["since"] = day_named(since, date.today())
+            if not given["since"]:
+                raise click.UsageError(f"--since {since} is not a date. Write 2025-01-31, 31 January 2025, 2025 or 7d.")
         return command(*args, filters={name: value for name, value in given.items() if value}, **params)
 
     add = with_options(
@@ -309,7 +310,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--since",
             metavar="DATE",
-            help="Search only documents of this date or later, as in 2025-01-31 or yesterday.",
+            help="Search only documents of this date or later, as in 2025-01-31, yesterday or 7d.",
         ),
         click.option("--title", metavar="WORDS", help="Search only passages with these words in their title."),
     )
@@ -327,7 +328,7 @@ def passages_in(path: Path) -> tuple[Passage, ...]:
 
     Raises InputError if the file cannot be read or holds no passages.
     """
-    from ..batch.rows import read_passages
+    from ..answering.passages import read_passages
 
     try:
         raw = sys.stdin.buffer.read() if path == Path("-") else path.read_bytes()

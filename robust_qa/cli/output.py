@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import TextIOWrapper
 from pathlib import Path
@@ -14,29 +14,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..config.files import atomic_write
-from ..encoding import as_json
 from ..errors import Exit, InputError
 from ..sanitize import printable, printable_json, single_line
-from ..types import Answer, Citation, Position, Step
+from ..types import Answer, Citation, Position, cells_of
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
-    from rich.tree import Tree
 
     from ..errors import RqaError
 
+_REASONS = 12  # that `summarised` shows
 _MEMORY = "the model's memory"
 _STALE = {
     "changed": "changed since it was indexed",
     "gone": "the file is gone",
     "unreadable": "the file cannot be opened any more",
 }
-_MARKED = "magenta"  # legible on white and on black
+MARKED = "magenta"  # legible on white and on black
 _UNSURE = "yellow"  # of an answer that is only probable; legible on white and on black
 _UNWRAPPED = 10_000  # columns
-_LONGEST_REPLY = 600  # characters of a reply or prompt shown by --explain without -v
+_NEXT = "Ask in words of a passage, search a part (`rqa ask --in PATH`), or use a model (`rqa models list`)."
+_MARKDOWN = re.compile(r"^(?:[-*+]|\d+\.|#{1,6}|>) |^```|^\|.*\|$|\*\*\S|`\S", re.MULTILINE)  # of a model's answer
+_PIPED = re.compile(r"\A.*[/\\]piped[/\\][0-9a-f]{20}[/\\]")  # the folder of what was on stdin
 
 
 def complain(error: RqaError) -> None:
@@ -68,6 +68,8 @@ def print_to(out: Path | None) -> None:
 
 @contextmanager
 def _printed_to(out: Path) -> Iterator[None]:
+    from ..config.files import atomic_write
+
     exit_code = None
     try:
         regular = out.is_file() or not out.exists()  # else a device or a pipe
@@ -83,14 +85,6 @@ def _printed_to(out: Path) -> Iterator[None]:
         raise InputError(f"Cannot write {out}: {error.strerror}.") from error
     if exit_code:
         raise exit_code
-
-
-def print_rows(lines: Sequence[bytes], out: Path | None) -> None:
-    """Print rows of JSON, without line ends, in the format that the name `out` asks for: JSON lines for stdout."""
-    from ..batch.output_formats import format_of, rendered
-
-    for part in rendered(lambda: (line + b"\n" for line in lines), format_of(out)):
-        click.echo(part, nl=False)
 
 
 def console(*, err: bool = False) -> Console:
@@ -113,11 +107,6 @@ def console(*, err: bool = False) -> Console:
     return Piped(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width, height=height)
 
 
-def print_json(answer: Answer) -> None:
-    """Print the whole answer on stdout as one JSON object."""
-    print_data(as_json(answer))
-
-
 def print_data(data: Any) -> None:
     """Print JSON-ready data on stdout."""
     import msgspec
@@ -127,10 +116,11 @@ def print_data(data: Any) -> None:
 
 
 def print_short(answer: Answer) -> None:
-    """Print the answer alone on stdout. Exits with 6 if there is none, or if the documents do not support it."""
-    if answer.text is None or answer.unsupported:
+    """Print the answer alone on stdout, of several sentences those confirmed. Exits with 6 if nothing is."""
+    if answer.text is None or answer.doubted:
         raise click.exceptions.Exit(Exit.NEGATIVE)
-    click.echo(printable(answer.text))
+    held = [each.sentence for each in answer.checks if each.holds and not each.is_disputed]
+    click.echo(printable(" ".join(held) if answer.standing == "partly supported" else answer.text))
 
 
 def _numbers(answer: Answer) -> dict[Citation, int]:
@@ -158,9 +148,14 @@ def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, whole: b
     lead = Text(marked_answer(answer) if sure else single_line(answer.lead), _UNSURE if weak else "bold" * sure)
     if sure and out.is_terminal and answer.confidence is not None:  # a pipe gets the answer alone on its line
         lead.append(f" ({answer.confidence:.0%})", "not bold")
-    print_wrapped(out, lead[len(shown) :], soft=bool(shown))
+    if sure and out.is_terminal and answer.usage.calls and not shown and is_markdown(lead.plain):
+        _print_markdown(out, lead.plain)
+    else:
+        print_wrapped(out, lead[len(shown) :], soft=bool(shown))
     if answer.reason and (sure or (guess and not answer.reason.startswith("Not sure"))):
         print_wrapped(out, Text(printable(answer.reason)))
+    if answer.corrections:
+        print_wrapped(out, Text(asked_with(answer), "dim"))
     told = answer.text or (guess.text if guess else "")
     sides = [side for side in answer.conflicts if not (side.chosen or side.text == told)]
     of_sides = {citation for side in sides for citation in side.citations}
@@ -175,7 +170,7 @@ def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, whole: b
     for side in sides:
         who = ", ".join(f"[{numbers[citation]}]" for citation in dict.fromkeys(side.citations)) or "no source"
         share = "" if side.confidence is None else f" ({side.confidence:.0%})"
-        print_wrapped(out, Text(f"○ {_age(side, answer)}{single_line(side.text)}{share}: {who}"), hanging=2)
+        print_wrapped(out, Text(f"○ {_age(side, answer)}{single_line(side.text)}{share}: {who}", _UNSURE), hanging=2)
         for citation in dict.fromkeys(side.citations):
             if citation not in own:
                 print_source(citation, numbers[citation], indent=2)
@@ -183,12 +178,31 @@ def print_answer(answer: Answer, *, shown: str = "", cost: bool = True, whole: b
     if cost:
         aside = console(err=True)
         aside.print()
-        aside.print(Text(f"{single_line(answer.strategy)} · {cost_line(answer)}", style="dim"))
+        aside.print(
+            Text(f"{single_line(answer.strategy)} · {cost_line(answer, confidence=not out.is_terminal)}", style="dim")
+        )
+
+
+def is_markdown(text: str) -> bool:
+    """Return whether a model's answer has lists, code, headings or bold words in Markdown."""
+    return _MARKDOWN.search(text) is not None
+
+
+def _print_markdown(out: Console, text: str) -> None:
+    """Print the Markdown that a model wrote: its lists, code and bold words."""
+    from rich.markdown import Markdown
+
+    out.print(Markdown(text, hyperlinks=False))
+
+
+def asked_with(answer: Answer) -> str:
+    """Return a line with the words that were asked in place of misspelt ones."""
+    return f"Asked with: {', '.join(map(single_line, answer.corrections.values()))}"
 
 
 def _age(side: Position, answer: Answer) -> str:
     """Return "newer, 2024: " if all sides have dates that differ, else ""."""
-    from ..kit.editions import date_of
+    from ..kit.dates import date_of
 
     dates = [*map(date_of, answer.conflicts)]
     if not all(dates) or len(set(dates)) == 1:
@@ -213,7 +227,7 @@ def _print_others(answer: Answer, whole: bool, more: str = "") -> None:
     others = [each for each in answer.closest if (each.source, each.id) not in cited]
     if not others:
         return
-    out, asked = console(), set(content_terms(answer.question))
+    out, asked = console(), set(content_terms(" ".join((answer.question, *answer.corrections.values()))))
     out.print()
     if not whole:
         count, them = ("1 passage", "it") if len(others) == 1 else (f"{len(others)} passages", "them")
@@ -222,6 +236,8 @@ def _print_others(answer: Answer, whole: bool, more: str = "") -> None:
     out.print("Also found:")
     for number, citation in enumerate(others, start=len(answer.numbered) + 1):
         print_source(citation, number, term_spans(citation.quote, asked))
+    if out.is_terminal and answer.abstained and not answer.numbered:
+        print_wrapped(out, Text(f"\n{_NEXT}", "dim"))
 
 
 def print_source(
@@ -233,12 +249,35 @@ def print_source(
     if out.file.isatty() and Path(citation.file).is_absolute():
         line.stylize(f"link {Path(citation.file).as_uri()}")  # OSC 8; rich leaves it out on a terminal without colours
     print_wrapped(out, line, indent, hanging=4)
+    if (row := cells_of(citation.quote)) and out.file.isatty() and _print_row(out, row, citation, indent + 4):
+        return
     if citation.quote:
         answer = [citation.highlight] if citation.highlight else ()
         quote = (
             _quoted(citation.quote, answer, "bold") if words is None else _quoted(citation.quote, words, "underline")
         )
         print_wrapped(out, quote, indent + 4, one_line=True)
+
+
+def _print_row(out: Console, row: Sequence[tuple[str, str]], citation: Citation, indent: int) -> bool:
+    """Print a row of a table below the names of its columns, the answer in bold. Return False if it is too wide."""
+    from rich.cells import cell_len, set_cell_size
+    from rich.text import Text
+
+    start, end = citation.highlight or (0, 0)
+    answer = citation.quote[start:end]
+    cells = [(single_line(column), single_line(value), value == answer) for column, value in row]
+    widths = [max(cell_len(column), cell_len(value)) for column, value, _ in cells]
+    if indent + sum(widths) + 2 * len(cells) > out.width:
+        return False
+    above, below = Text(" " * indent, "dim"), Text(" " * indent)
+    for (column, value, is_answer), width in zip(cells, widths, strict=True):
+        above.append(set_cell_size(column, width + 2))
+        below.append(value, "bold" if is_answer else "").append(" " * (width + 2 - cell_len(value)))
+    for line in (above, below):
+        line.rstrip()
+        out.print(line, soft_wrap=True)
+    return True
 
 
 def _quoted(quote: str, marked: Sequence[tuple[int, int]], style: str) -> Text:
@@ -290,15 +329,17 @@ def _breaks(text: str, room: int, width: int) -> Iterator[int]:
 def _source_line(citation: Citation, number: int) -> Text:
     from rich.text import Text
 
-    where = _MEMORY if citation.origin == "memory" else citation.where.removeprefix(f"{Path.cwd()}{os.sep}")
+    where = (
+        _MEMORY if citation.origin == "memory" else _PIPED.sub("", citation.where.removeprefix(f"{Path.cwd()}{os.sep}"))
+    )
     # One line: a line break in a file name could fake another source.
     name = " · ".join(filter(None, map(single_line, (citation.title, where))))
-    line = Text(f"[{number}] {name or single_line(citation.id) or 'a passage without a title'}", style=_MARKED)
+    line = Text(f"[{number}] {name or single_line(citation.id) or 'a passage without a title'}", style=MARKED)
     return line.append(f" ({_STALE[citation.stale]})", style="bold") if citation.stale else line
 
 
-def cost_line(answer: Answer) -> str:
-    """Return calls, tokens, seconds and confidence as one line."""
+def cost_line(answer: Answer, *, confidence: bool = True) -> str:
+    """Return calls, tokens, seconds and, if it is not shown already, confidence as one line."""
     usage = answer.usage
     parts: list[str] = []
     if usage.calls:
@@ -306,113 +347,19 @@ def cost_line(answer: Answer) -> str:
         parts.append(f"{usage.calls} {'call' if usage.calls == 1 else 'calls'}{cached}")
         parts.append(f"{usage.prompt_tokens} + {usage.completion_tokens} tokens")
     parts.append(f"{answer.seconds:.2f} s")
-    if answer.confidence is not None and not answer.abstained:
+    if confidence and answer.confidence is not None and not answer.abstained:
         parts.append(f"confidence {answer.confidence:.2f}")
     return " · ".join(parts)
 
 
-def explain(answer: Answer, *, verbose: bool) -> None:
-    """Print the trace as a tree on stderr. `verbose` adds prompts and whole replies."""
-    explain_steps(
-        answer.question, answer.trace, verbose=verbose, cost=f"{single_line(answer.strategy)} · {cost_line(answer)}"
-    )
-
-
-def explain_steps(question: str, steps: Sequence[Step], *, verbose: bool, cost: str = "") -> None:
-    """Print the steps to an answer or an error as a tree on stderr."""
-    from rich.text import Text
-    from rich.tree import Tree
-
-    tree = Tree(Text(printable(question), style="bold"))
-    for step in steps:
-        _add_step(tree, step, verbose)
-    if cost:
-        tree.add(Text(cost, style="dim"))
-    console(err=True).print(tree)
-
-
-def _add_step(tree: Tree, step: Step, verbose: bool) -> None:
-    from rich.text import Text
-
-    if step.kind == "note":
-        branch = tree.add(Text(f"→ {printable(step.what)}", style=_MARKED))
-    else:
-        label = Text()
-        label.append(f"{step.kind} ", style=f"bold {_MARKED}")
-        label.append(f"{single_line(step.component)}: {_shortened(step.what, 80)}")
-        label.append(f"  {_step_cost(step)}", style="dim")
-        branch = tree.add(label)
-    if step.error:
-        branch.add(Text(printable(step.error), style="red"))
-    for key, value in step.data.items():
-        if step.kind == "note":
-            _add_value(branch, key, value, verbose)  # the strategy's own keys have no special meaning
-        else:
-            _add_data(branch, key, value, verbose)
-
-
-def _step_cost(step: Step) -> str:
-    parts = [f"{step.seconds:.2f} s"]
-    if step.usage.calls:
-        parts.insert(0, f"{step.usage.prompt_tokens} + {step.usage.completion_tokens} tokens")
-    if step.cached:
-        parts.append("cached")
-    if step.retries:
-        parts.append(f"{step.retries} retries")
-    return " · ".join(parts)
-
-
-def _add_data(branch: Tree, key: str, value: Any, verbose: bool) -> None:
-    from rich.text import Text
-
-    if key == "prompt":
-        if verbose:
-            for message in value:
-                branch.add(Text(f"{message['role']}: {printable(message['content'])}", style="dim"))
-        return
-    if key == "passages" and value and isinstance(value[0], dict):
-        for number, passage in enumerate(value, start=1):
-            titled = ": ".join(part for part in (passage["title"], passage["text"]) if part)
-            shown = printable(titled) if verbose else _shortened(titled, 90)
-            branch.add(Text(f"{number}. {passage['score']:.2f}  {shown}"))
-        return
-    _add_value(branch, key, value, verbose)
-
-
-def _add_value(branch: Tree, key: str, value: Any, verbose: bool) -> None:
-    from rich.text import Text
-
-    if not verbose and (not value or (key, value) == ("finish", "stop")):
-        return  # empty or as expected
-    if isinstance(value, list) and isinstance(value[0] if value else None, dict | list):
-        items = branch.add(Text(key))
-        for item in value:
-            items.add(_item(item, verbose))
-        return
-    text = _as_text(value)
-    branch.add(Text(f"{key}: {printable(text) if verbose else _shortened(text, _LONGEST_REPLY)}"))
-
-
-def _item(item: Any, verbose: bool) -> Text:
-    """Return one list item as a line. Items not kept are marked with - and struck out."""
-    from rich.text import Text
-
-    if not isinstance(item, dict) or "kept" not in item:
-        return Text(_shortened(_as_text(item), _LONGEST_REPLY))
-    rest = _as_text({name: value for name, value in item.items() if name != "kept"})
-    shown = printable(rest) if verbose else _shortened(rest, 120)
-    return Text(f"+ {shown}") if item["kept"] else Text("- ").append(shown, style="strike dim")
-
-
-def _as_text(value: Any) -> str:
-    """Return JSON-ready data as one line."""
-    if isinstance(value, dict):
-        return " · ".join(f"{key}: {_as_text(inner)}" for key, inner in value.items() if inner not in ("", None, []))
-    if isinstance(value, list):
-        return ", ".join(map(_as_text, value))
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def _shortened(text: str, length: int) -> str:
-    line = single_line(text)
-    return line if len(line) <= length else line[: length - 1] + "…"
+def summarised(skipped: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line for each reason, with the first path and the number of the others."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for path, why in skipped:
+        groups.setdefault(re.sub(r"\d[\d.,]*", "0", why), []).append((path, why))
+    lines = []
+    for (path, why), *others in list(groups.values())[:_REASONS]:
+        lines.append(f"skipped {path}{f' and {len(others):,} more' if others else ''}: {why}")
+    if left := sum(map(len, list(groups.values())[_REASONS:])):
+        lines.append(f"skipped {left:,} more, for other reasons")
+    return lines

@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+import click
 import msgspec
 
-from ..answering.history import HistorySettings
 from ..calls.cache import CacheSettings
 from ..calls.limits import Limits, reserved
 from ..config.options import Defaults, describe
 from ..errors import PluginError
 from ..host.loading import Host
 from ..sanitize import single_line
-from ..types import KINDS
+from ..types import KINDS, NAMED_KINDS
 from .run import Run
 
 _COLUMN = 29  # where the comments begin
@@ -33,13 +33,14 @@ _OBVIOUS = ("text", "true or false", "a list", "a table")
 class OptionTable:
     """A table of the configuration: its name, what it is for, the class of its options, and the distribution.
 
-    `owner` is None if the component cannot be imported. `about` then says why.
+    `owner` is None if the component cannot be imported, and `about` then says why. A `command` has its options itself.
     """
 
     name: str
     about: str
     owner: type[Any] | None
     distribution: str = ""
+    command: click.Command | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,17 +54,16 @@ class Option:
     comment: str
 
 
-def tables(host: Host) -> list[OptionTable]:
+def option_tables(host: Host) -> list[OptionTable]:
     """Return the tables of the host, then those of all components that have options, by kind."""
     limits = "Options of every retriever, reader, evaluator and embedder, besides its own"
     found = [
         OptionTable("defaults", "Used if the command line names no other", Defaults),
         OptionTable("cache", "Finished calls, kept on disk", CacheSettings),
-        OptionTable("history", "Earlier answers, kept on disk", HistorySettings),
         OptionTable("KIND.NAME", limits, Limits),
     ]
     for each in sorted(host.components(), key=lambda each: (KINDS.index(each.kind), each.name)):
-        name = f"{each.kind}.{each.name}"
+        name = each.name if each.kind in NAMED_KINDS else f"{each.kind}.{each.name}"
         try:
             if each.options:
                 about = each.summary[:1].upper() + each.summary[1:]
@@ -91,11 +91,22 @@ def options_of(owner: type[Any] | None) -> Iterator[Option]:
         )
 
 
+def options_of_command(command: click.Command) -> Iterator[Option]:
+    """Yield the options of a command that its table can set, in order."""
+    context = click.Context(command, resilient_parsing=True)
+    for param in command.params:
+        if isinstance(param, click.Option) and param.name and param.expose_value and not param.is_eager:
+            default = param.get_default(context)
+            is_unset = not isinstance(default, str | int | float | list | tuple)  # click marks it by an object
+            kind = "true or false" if param.is_flag else "text"
+            yield Option(param.name, "" if is_unset else _toml(default), param.required, kind, param.help or "")
+
+
 def as_toml(table: OptionTable, *, only_required: bool = False) -> Iterator[str]:
     """Yield the lines of a table whose options are commented out."""
-    yield f"# {table.about}."
+    yield f"# {table.about.rstrip('.')}."
     yield f"# [{table.name}]"
-    for each in options_of(table.owner):
+    for each in options_of_command(table.command) if table.command else options_of(table.owner):
         if each.is_required or not only_required:
             comment = f"required: {each.comment}" if each.is_required else each.comment
             kind = "" if each.kind in _OBVIOUS else f" ({each.kind})"
@@ -151,7 +162,9 @@ def option_names(run: Run) -> list[str]:
         for name in {*installed, *config.names(kind)}:
             plugin = config.table(kind, name).values.get("plugin")
             options = installed.get(str(plugin.value) if plugin else name)
-            found.update(f"{kind}.{name}.{option}" for option in {*_fields(options), *reserved(kind)})
+            own = {*_fields(options)} if kind in NAMED_KINDS else {*_fields(options), *reserved(kind)}
+            table = name if kind in NAMED_KINDS else f"{kind}.{name}"
+            found.update(f"{table}.{option}" for option in own)
     return sorted(found)
 
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from ..host.loading import Host
     from ..host.registry import Registry
 
-LOCAL = "local"  # the name of the host's own engine
-_BREAKS = re.compile(r"\s*[\t\n]\s*")
+_BREAKS = re.compile(r"(?<!\s)(?=[^\S\t\n]*+[\t\n])\s++")
 _SILENT = 100  # times -q: no messages during shell completion
 
 
@@ -77,9 +76,37 @@ class Run:
         loaded = config.load(file=self.config_file, overrides=overrides, problems=self.problems)
         if self._weakest:
             loaded = config.Config([*loaded.layers, self._weakest])
+        loaded.check_tables(self.host.tables, self.problems)
         if self.problems is None and loaded.overridden():
             loaded.check_names(self.host.names)
         return loaded
+
+    def defaults_of(self, name: str, command: click.Command) -> dict[str, Any]:
+        """Return the options that the table of a command sets. Raises ConfigError for one that it does not have."""
+        from ..errors import ConfigError, did_you_mean
+
+        if self.has_other_table(name):
+            return {}
+        table = self.load_config().of_command(name)
+        known = {param.name for param in command.params}
+        if unknown := [key for key in table if key not in known]:
+            hint = did_you_mean(unknown[0], filter(None, known))
+            raise ConfigError(f"[{name}] has no option `{unknown[0]}`; it sets options of `rqa {name}`.", hint=hint)
+        context = click.Context(command, resilient_parsing=True)
+        for param in command.params:
+            try:
+                if param.name in table:
+                    param.type_cast_value(context, table[param.name])
+            except (click.ClickException, TypeError) as error:
+                why = error.format_message() if isinstance(error, click.ClickException) else str(error)
+                raise ConfigError(f"[{name}] sets `{param.name}` to a wrong value: {why}") from error
+        return table
+
+    def has_other_table(self, name: str) -> bool:
+        """Whether the table of this name is not that of a command."""
+        from ..config.layers import TABLES
+
+        return name in TABLES or name in self.host.names("recorder") or name in self.host.names("checker")
 
     def set_weakest(self, origin: str, tree: dict[str, Any], folder: Path) -> None:
         """Set values below those of every file, such as a recipe's. Their relative paths start at `folder`."""
@@ -108,11 +135,11 @@ class Run:
 
 
 def _own(registry: Registry) -> None:
-    from ..commands import COMMANDS, SECTION_OF
+    from ..built_in import COMMANDS, SECTION_OF
 
-    registry.engine(LOCAL, "robust_qa.batch.run:Local", summary="answers in this process")
     for name, summary in COMMANDS.items():  # so that no plugin can take these names
         registry.command(name, f"robust_qa.cli.{name}:command", summary=summary, section=SECTION_OF[name])
 
 
 pass_run = click.make_pass_decorator(Run)
+pass_run.__doc__ = "A decorator for commands that get the Run as their first argument."

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-OWN_DISTRIBUTION = "robust-qa"
+from ..version import OWN_DISTRIBUTION
 
 
 def install_hint(extra: str = "", *, again: bool = False) -> str:
@@ -22,7 +22,9 @@ def install_hint(extra: str = "", *, again: bool = False) -> str:
     """
     origin = _origin()
     editable = bool(origin.get("dir_info", {}).get("editable"))
-    command = [*_installer(again=again), *(["--editable"] if editable else []), _requirement(origin, extra)]
+    command = _installer(again=again)
+    for each in (_requirement(origin, extra), *_beside(origin, extra)):
+        command += ["--editable", each] if editable else [each]
     return shlex.join(command)
 
 
@@ -52,6 +54,17 @@ def _requirement(origin: dict[str, Any], extra: str) -> str:
     return f"{OWN_DISTRIBUTION}{extras} @ {url}" if url else f"{OWN_DISTRIBUTION}{extras}"
 
 
+def _beside(origin: dict[str, Any], extra: str) -> list[str]:
+    """Return the folder of the distribution that `extra` brings, if the package was installed from its repository."""
+    parts = urlsplit(str(origin.get("url", "")))
+    if parts.scheme != "file" or not extra:
+        return []
+    projects = Path(unquote(parts.path)).glob("plugins/*/*/pyproject.toml")
+    return [
+        _short(each.parent) for each in projects if f'name = "{OWN_DISTRIBUTION}-{extra}"' in each.read_text("utf-8")
+    ]
+
+
 def _installer(*, again: bool) -> list[str]:
     prefix = Path(sys.prefix)
     if (prefix / "pipx_metadata.json").is_file():
@@ -68,5 +81,5 @@ def _installer(*, again: bool) -> list[str]:
 
 
 def _short(file: Path) -> str:
-    """Return the path of a program, relative if it is below the working directory."""
+    """Return a path, relative if it is below the working directory."""
     return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)

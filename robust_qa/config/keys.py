@@ -1,70 +1,24 @@
-"""API keys: named in the configuration, stored in the environment or a key file, each bound to one server."""
+"""The stored API keys: in the environment or a key file."""
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ..errors import ConfigError, InputError, MissingError
+from ..errors import ConfigError, InputError
 from . import environment
 from .files import atomic_write, locked
-
-if TYPE_CHECKING:
-    from urllib.parse import SplitResult
+from .key import Key, is_loopback, origin, split, variable
 
 _FILE_NAME = "keys.json"
-_PORTS = {"http": 80, "https": 443}
 _CONVENTIONAL = "_API_KEY"  # the end of variables that hold a key
 _SHORTEST = 8  # characters of a key: local servers take keys such as "none", which are words of texts too
 
 
 _from_driver: dict[str, Key] | None = None  # the keys of a worker process; None: this machine's
-
-
-class Key:
-    """A stored API key. In the configuration its value is the key's name: `key = "openai"`.
-
-    `host` is the only server that may receive the key, for example "https://api.openai.com"; None allows any.
-    """
-
-    # Not a dataclass, so that generic encoders cannot print the secret.
-    __slots__ = ("_secret", "host", "name")
-
-    def __init__(self, name: str, secret: str = "", host: str | None = None) -> None:
-        self.name = name
-        self.host = host
-        self._secret = secret
-
-    def __repr__(self) -> str:
-        return f"Key({self.name!r})"
-
-    def reveal(self, url: str) -> str:
-        """Return the secret for a request to `url`.
-
-        Raises MissingError if the key is not stored, ConfigError if it is bound to another server.
-        """
-        parts = _split(url)
-        host = parts.hostname or ""
-        server = origin(url)
-        command = f"rqa keys set {self.name} --host {shlex.quote(server or host)}"
-        if not self._secret:
-            raise MissingError(
-                f"The key {self.name!r} for {url} is not stored.",
-                hint=f"Run `{command}` or set {variable(self.name)}.",
-            )
-        if self.host is None:
-            return self._secret
-        if self.host == server and server:
-            return self._secret
-        raise ConfigError(
-            f"The key {self.name!r} is bound to {self.host}, so it is not sent to {server or host}.",
-            hint=f"To allow it, run `{command}`.",
-        )
 
 
 def check_name(name: str) -> str:
@@ -96,7 +50,7 @@ def check_host(host: str) -> str:
     """
     url = host if "//" in host else f"//{host}"
     try:
-        parts = _split(url)
+        parts = split(url)
         name, port = parts.hostname or "", parts.port
     except ValueError:
         name, port = "", None
@@ -111,40 +65,6 @@ def check_host(host: str) -> str:
     if not found or not name.isprintable() or " " in name:
         raise ConfigError(f"{host!r} is not a valid host.", hint="Examples: api.openai.com, localhost:11434.")
     return found
-
-
-def origin(url: str) -> str:
-    """Return scheme, host and non-default port of an http or https URL, "" if `url` is invalid."""
-    try:
-        parts = _split(url)
-        name, port = parts.hostname, parts.port
-    except ValueError:
-        return ""
-    if not name or parts.scheme not in _PORTS:
-        return ""
-    place = f"[{name}]" if ":" in name else name
-    return f"{parts.scheme}://{place}" + (f":{port}" if port not in (None, _PORTS[parts.scheme]) else "")
-
-
-def _split(url: str) -> SplitResult:
-    from urllib.parse import urlsplit  # not at the top, because every start imports this module
-
-    return urlsplit(url)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether `host` is this machine, by name or address."""
-    import ipaddress
-
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def variable(name: str) -> str:
-    """Return the environment variable for the key `name`."""
-    return environment.KEY_PREFIX + re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 
 def find(name: str) -> Key:

@@ -11,13 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, RqaError, did_you_mean
-from ..types import KINDS, Kind
+from ..types import KINDS, NAMED_KINDS, Kind
 from . import environment, trusted_files
 from .values import Layer, Table, Tree, Value, absolute, shown
 
 FILE_NAME = "rqa.toml"
 USER_FILE_NAME = "config.toml"
-TABLES = (*KINDS, "defaults", "cache", "history", "trust")
+TABLES = (
+    *(kind for kind in KINDS if kind not in NAMED_KINDS),
+    "defaults",
+    "cache",
+    "trust",
+)  # besides those of checkers, recorders and commands
+_FORM = 'Text needs quotation marks, as in strategy = "rag", and a table brackets, as in [defaults].'
 _MOST_BYTES = 1_000_000  # of a configuration file; a larger one is something else
 _VARIABLES = (*environment.NAMES, *environment.SHORTCUTS)
 
@@ -89,6 +95,36 @@ class Config:
                             hint=did_you_mean(name, known) or f"Known: {', '.join(sorted(known)) or 'none'}.",
                         )
 
+    def check_tables(self, named: Iterable[str], problems: list[RqaError] | None = None) -> None:
+        """Raise ConfigError for a table that neither the host nor one of `named`, what plugins registered, has.
+
+        With `problems`, adds the errors to that list instead.
+        """
+        known = (*TABLES, "plugins", *named)
+        for layer in self.layers:
+            for key in layer.tree:
+                if key not in known:
+                    error = ConfigError(
+                        f"{layer.origin}: there is no table [{key}]. The tables are {', '.join(TABLES)}.",
+                        hint=_named(key, layer.tree[key], known) if key in NAMED_KINDS else did_you_mean(key, known),
+                    )
+                    if problems is None:
+                        raise error
+                    problems.append(error)
+
+    def of_command(self, name: str) -> dict[str, Any]:
+        """Return the table of a command, merged from the environment and the trusted files.
+
+        Raises ConfigError if a file that is not trusted has one.
+        """
+        found: dict[str, Any] = {}
+        for layer in reversed(self.layers):
+            if table := _descend(layer, (name,)):
+                if layer.confined:
+                    raise ConfigError(f"{layer.origin}: an untrusted file cannot set [{name}].", hint=layer.allowing)
+                found |= table
+        return found
+
     def plugin_files(self, problems: list[RqaError] | None = None) -> tuple[list[Path], list[str]]:
         """Return the plugin files to load, and a warning for each one that an untrusted file names.
 
@@ -112,6 +148,13 @@ class Config:
                         raise problem from error
                     problems.append(problem)
         return allowed, refused
+
+
+def _named(kind: str, tables: Any, known: Sequence[str]) -> str:
+    """The hint for a table such as [checker.NAME], which is [NAME]."""
+    name = next(iter(tables), "NAME") if isinstance(tables, dict) else "NAME"
+    missing = f" No {kind} {name!r} is installed: `rqa plugins` lists them." if name not in known else ""
+    return f"The table of a {kind} is that of its name. Write [{name}].{missing}"
 
 
 def load(
@@ -191,7 +234,7 @@ def parse(content: bytes, path: Path) -> Tree:
         line = content.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"The configuration {path} is not UTF-8 text (line {line}).") from error
     except ValueError as error:  # TOMLDecodeError, and integers with too many digits
-        raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
+        raise ConfigError(f"The configuration {path} is not valid TOML: {error}.", hint=_FORM) from error
     except RecursionError as error:
         raise ConfigError(f"The configuration {path} is nested too deeply.") from error
 
@@ -253,9 +296,8 @@ def _entry_errors(key: str, value: Any, layer: Layer) -> Iterator[tuple[tuple[st
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
             hint = "On the command line, use --plugin FILE." if layer.textual else 'Example: plugins = ["notes.py"]'
             yield (key,), "`plugins` must be a list of file names.", hint
-    elif key not in TABLES:
-        problem = f"there is no table [{key}]. The tables are {', '.join(TABLES)}."
-        yield (key,), problem, did_you_mean(key, (*TABLES, "plugins"))
+    elif key not in TABLES and not isinstance(value, dict):
+        yield (key,), f"there is no table [{key}]. The tables are {', '.join(TABLES)}.", did_you_mean(key, TABLES)
     elif not isinstance(value, dict):
         yield (key,), f"`{key}` must be a table, not {shown(key, value)}.", ""
     elif key in KINDS:

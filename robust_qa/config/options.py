@@ -19,8 +19,7 @@ from msgspec import Meta
 from ..errors import ConfigError, PluginError, did_you_mean
 from ..expressions import is_free_name, parse_expression
 from ..types import EmbedderName, Expression, Trusted, Url
-from . import keys as secrets
-from .keys import Key
+from .key import Key
 from .trusted_files import check_text, leaves, redirections
 from .values import Layer, Table, Value, absolute, shown
 
@@ -247,7 +246,9 @@ def _decode(kind: type, raw: Any, untrusted: Layer | None) -> Any:
     if kind is Key:
         if not isinstance(raw, str):
             raise ValueError("Expected a key's name")
-        key = secrets.find(raw)
+        from .keys import find
+
+        key = find(raw)
         if untrusted:
             raise ConfigError(
                 f"rqa uses no key while {untrusted.origin} is not trusted.",

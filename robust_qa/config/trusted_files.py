@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from ..errors import ConfigError
 from . import environment
 from .files import atomic_write, locked
-from .keys import is_loopback, origin
+from .key import is_loopback, origin
 from .values import Layer, Table, absolute, shown
 
 _FILE_NAME = "trusted.json"

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import Distribution
 from pathlib import Path
 from types import ModuleType
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from ..config import environment
-from ..config.installation import OWN_DISTRIBUTION
-from ..errors import ConfigError, Exit, PluginError, did_you_mean, interrupted
-from ..file_formats import FORMATS
-from ..types import KINDS, Kind
+from ..errors import ConfigError, Exit, MissingError, PluginError, did_you_mean, interrupted
+from ..file_formats import FileFormat
+from ..types import KINDS, NAMED_KINDS, Kind
+from ..version import OWN_DISTRIBUTION
 from .registry import NAME, Hooks, Plugin, Registered, RegisteredFormat, Registration, Registry, one_line
 
 if TYPE_CHECKING:
@@ -98,8 +98,11 @@ class Host:
         self.groups: dict[str, str] = {}
         self.formats: dict[str, RegisteredFormat] = {}
         self._components: dict[tuple[Kind, str], Registration] = {}
+        self._tables: dict[str, None] = {}
+        self._extras: dict[tuple[Kind, str], str] = {}
         self._metrics: list[Registered] = []
         self._tools: list[Registered] = []
+        self._prompting: list[Registered] = []
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)
         self._strict = strict
@@ -221,24 +224,26 @@ class Host:
 
     def _take(self, registry: Registry) -> None:
         """Add what a plugin registered. The first owner of a name keeps it."""
+        self._tables.update((each.name, None) for each in registry.components if each.kind in NAMED_KINDS)
+        self._tables.update((each.name.partition(" ")[0], None) for each in registry.commands)
         for component in filter(_is_loaded, registry.components):
             self._add(self._components, (component.kind, component.name), component)
         self.groups = {**registry.groups, **self.groups}
         for command in filter(_is_loaded, registry.commands):
             group, in_group, _ = command.name.partition(" ")
-            if group in (self.commands if in_group else self.groups):
+            owner = self.commands.get(group) if in_group else None
+            if (owner and owner.plugin.name != OWN_NAME) or (not in_group and group in self.groups):
                 self._refuse(command, f"{group} is {'a command' if in_group else 'a group'}")
                 continue
             self._add(self.commands, command.name, command)
-            if in_group:
+            if in_group and not owner:
                 self.groups.setdefault(group, "")
+        self._extras |= registry.extras
         self._metrics += filter(_is_loaded, registry.metric_lists)
         self._tools += filter(_is_loaded, registry.tool_lists)
-        # Those of plugins that come later, which are not built in, have precedence.
-        for each in filter(_is_loaded, reversed(registry.formats)):
+        self._prompting += registry.prompting_classes  # which no plugin works without
+        for each in filter(_is_loaded, registry.formats):
             self._add(self.formats, each.name, each)
-            if not each.reason and each.file_format not in FORMATS:
-                FORMATS.insert(0, each.file_format)
 
     def _add(self, known: dict[Any, Any], key: Any, new: Registered) -> None:
         if owner := known.get(key):
@@ -270,10 +275,21 @@ class Host:
         ]
         return broken + refused
 
+    @property
+    def file_formats(self) -> tuple[FileFormat, ...]:
+        """The formats of files, those of plugins that are not built in first."""
+        found = (each.file_format for each in self.formats.values())
+        return tuple(sorted(found, key=lambda each: not each.version))
+
     def components(self, kind: Kind | None = None) -> list[Registration]:
         """Return the registered components by kind, then rank (highest first), then name."""
         chosen = [r for r in self._components.values() if kind in (None, r.kind)]
         return sorted(chosen, key=lambda r: (KINDS.index(r.kind), -r.rank, r.name))
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables that checkers, recorders and commands have in the configuration, off or not."""
+        return [*self._tables]
 
     def names(self, kind: Kind) -> list[str]:
         """Return the names of the registered components of that kind, highest rank first."""
@@ -282,12 +298,17 @@ class Host:
     def find(self, kind: Kind, name: str, *, configured: Sequence[str] = ()) -> Registration:
         """Return the component of that kind and name.
 
-        Raises ConfigError with a suggestion from the registered and the `configured` names, TakenError if two plugins
-        registered it.
+        Raises ConfigError with a suggestion from the registered and the `configured` names, MissingError if an extra
+        has it, TakenError if two plugins registered it.
         """
         if found := self._components.get((kind, name)):
             self._check_owner(found)
             return found
+        if extra := self._extras.get((kind, name)):
+            from ..config.installation import install_hint
+
+            hint = f"Install it: `{install_hint(extra)}`."
+            raise MissingError(f"`{name}` is in {OWN_DISTRIBUTION}-{extra}.", hint=hint)
         known = [registration.name for registration in self.components(kind)]
         similar = did_you_mean(name, [other for other in (*known, *configured) if other != name])
         installed = "" if similar else f" Installed: {', '.join(known) or 'none'}."
@@ -308,6 +329,11 @@ class Host:
             ways = " or ".join(f"{environment.PLUGINS}=-{name}" for name in names if name != OWN_NAME)
             owners = " and ".join(f"Plugin {each.name} of {each.distribution}" for each in plugins)
             raise TakenError(f"{owners} both have {owner.label}.", hint=f"Leave one of the two out: {ways}")
+
+    @cached_property
+    def prompting(self) -> Any:
+        """What asks language models in words."""
+        return self._prompting[0].object()
 
     def metrics(self) -> tuple[list[Metric], list[str]]:
         """Return the plugins' metrics, built-in ones first, and one warning for each metric left out."""

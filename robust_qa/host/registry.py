@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pluggy
 
-from ..config.installation import OWN_DISTRIBUTION
 from ..errors import PluginError, interrupted
 from ..expressions import BUILT_IN
 from ..file_formats import FileFormat
-from ..protocols import are_names
-from ..types import Kind, Power
+from ..types import NAMED_KINDS, RESERVED_TABLES, Kind, Power, are_names
+from ..version import OWN_DISTRIBUTION
 
 if TYPE_CHECKING:
     from ..protocols import (
         AssistedEvaluator,
+        Checker,
         Embedder,
-        Engine,
         Evaluator,
         ExtractiveReader,
         LanguageModel,
+        Recorder,
         Retriever,
         Strategy,
     )
@@ -175,7 +175,9 @@ class Registry:
     groups: dict[str, str] = field(default_factory=dict)
     metric_lists: list[Registered] = field(default_factory=list)
     tool_lists: list[Registered] = field(default_factory=list)
+    prompting_classes: list[Registered] = field(default_factory=list)
     formats: list[RegisteredFormat] = field(default_factory=list)
+    extras: dict[tuple[Kind, str], str] = field(default_factory=dict)
 
     def retriever(
         self, name: str, factory: str | Callable[..., Retriever], *, rank: int = 0, summary: str = ""
@@ -229,7 +231,15 @@ class Registry:
         declared = None if needs is None else cast("frozenset[Power]", frozenset(needs))
         self._component("strategy", name, factory, rank, summary, needs=declared)
 
-    def engine(self, name: str, factory: str | Callable[..., Engine], *, summary: str = "") -> None:
+    def checker(self, name: str, factory: str | Callable[..., Checker], *, summary: str = "") -> None:
+        """Register a checker, which examines what language models answer."""
+        self._component("checker", name, factory, 0, summary)
+
+    def recorder(self, name: str, factory: str | Callable[..., Recorder], *, summary: str = "") -> None:
+        """Register a recorder, which keeps answers."""
+        self._component("recorder", name, factory, 0, summary)
+
+    def engine(self, name: str, factory: str | Callable[..., Any], *, summary: str = "") -> None:
         """Register an engine, which answers the rows of a batch."""
         self._component("engine", name, factory, 0, summary)
 
@@ -259,31 +269,44 @@ class Registry:
         """
         self.tool_lists.append(Registered("tools", _checked("tools", make), self.plugin))
 
-    def format(self, name: str, reader: str, *, suffixes: str = "", sniff: str = "") -> None:
-        """Register a format of text files.
+    def prompting(self, prompting: str) -> None:
+        """Register what asks language models in words: "package.module:Class". rqa has one, and the first one counts.
 
-        `reader` is "package.module:function", because worker processes import it. It takes a File and a Report and
-        yields Documents; `read_text` of `robust_qa.documents` helps. `suffixes` is a regular expression for the whole
-        suffix in lower case, without its dot, such as "org". `sniff` is a function in the same form: it gets the
-        beginning of a text and says whether it is of this format. Without `suffixes` it is asked about files that no
-        format has by their suffix. A format of a plugin comes before those of rqa.
+        See `robust_qa.answering.Prompting`.
         """
-        for target in filter(None, (reader, sniff)):
+        self.prompting_classes.append(Registered("prompting", _checked("prompting", prompting), self.plugin))
+
+    def format(self, name: str, *, read: str, suffixes: str = "", magic: bytes = b"", opens: str = "") -> None:
+        """Register a format of files, of text, binary or packed ones.
+
+        `read` is "package.module:function", because worker processes import it. It takes a File and a Report and
+        yields Documents; see `rqa_files`. `suffixes` is a regular expression for the whole suffix in lower case,
+        without its dot, such as "org". `magic` is one for the first bytes, such as b"%PDF-". `opens` is a function in
+        the form of `read`: it takes a File and says whether it is of this format. A file must have all that is given.
+        Formats with `magic` are asked first, then those that know the suffix, then the others, about text only. A
+        format of a plugin comes before those of rqa.
+        """
+        for target in filter(None, (read, opens)):
             if not isinstance(target, str) or not _TARGET.match(target):
                 raise PluginError(f'format {name!r} is registered with {target!r}; write "package.module:function"')
-        if not suffixes and not sniff:
-            raise PluginError(f"format {name!r} needs `suffixes` or `sniff`")
-        try:
-            re.compile(suffixes)
-        except re.error as error:
-            raise PluginError(f"format {name!r} has suffixes {suffixes!r}, which is no expression: {error}") from error
+        if not (suffixes or magic or opens):
+            raise PluginError(f"format {name!r} needs `suffixes`, `magic` or `opens`")
+        for what, pattern in (("suffixes", suffixes), ("magic", magic)):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise PluginError(f"format {name!r} has {what} {pattern!r}, no regular expression: {error}") from error
         if not isinstance(name, str) or not NAME.match(name):
             raise PluginError(f"invalid name of a format {name!r}: use a-z, 0-9, - and _, starting with a letter")
         about = f"Reads files *.{suffixes}." if suffixes else "Reads files by how they begin."
         folder = str(Path(self.plugin.distribution).parent) if self.plugin.is_file else ""
         version = "" if self.plugin.distribution == OWN_DISTRIBUTION else self.plugin.version
-        file_format = FileFormat(name, reader, suffixes, sniff, folder, version)
-        self.formats.append(RegisteredFormat(name, reader, self.plugin, about, file_format=file_format))
+        file_format = FileFormat(name, read, suffixes, magic, opens, folder, version)
+        self.formats.append(RegisteredFormat(name, read, self.plugin, about, file_format=file_format))
+
+    def in_extra(self, extra: str, kind: Kind, names: Sequence[str]) -> None:
+        """Name components that robust-qa has in `extra`, so that rqa says what to install where one is missing."""
+        self.extras |= {(kind, name): extra for name in names}
 
     def everything(self) -> Iterator[Registered]:
         """Yield all that was registered."""
@@ -301,6 +324,8 @@ class Registry:
     ) -> None:
         if not isinstance(name, str) or not NAME.match(name):
             raise PluginError(f"invalid {kind} name {name!r}: use a-z, 0-9, - and _, starting with a letter")
+        if kind in NAMED_KINDS and name in RESERVED_TABLES:
+            raise PluginError(f"invalid {kind} name {name!r}: the configuration has a table of this name")
         if kind == "retriever" and name in BUILT_IN:
             raise PluginError(f"invalid retriever name {name!r}: it is built into retriever expressions")
         _checked(f"{kind} {name!r}", factory)

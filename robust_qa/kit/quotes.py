@@ -12,7 +12,7 @@ from .text import content_terms, is_row, sentences, sentences_within, statements
 
 QUOTE_WORDS = 60
 QUOTES = 3
-_ITEM = re.compile(r"\s*\n\s*(?=(?:[-*+•]|\d+[.)])\s)")  # before each item of a list
+_ITEM = re.compile(r"(?<!\s)(?=[^\S\n]*+\n)\s++(?=(?:[-*+•]|\d++[.)])\s)")  # before each item of a list
 
 
 def quote_windows(text: str, words: int = QUOTE_WORDS) -> list[tuple[int, int]]:

@@ -6,13 +6,11 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
-from functools import cache, lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from itertools import islice, pairwise
+from typing import Any
 
-if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
-
+_REREAD = 5_000  # characters of a text that may be a passage, which is read again
 _COPY = 0.8  # least share of common triples of words
 _ABBREVIATIONS = frozenset(
     """mr messrs mrs mme mlle ms dr prof st sr jr rev hon gen col capt maj adm cmdr lt sgt cpl pvt gov sen rep pres no
@@ -35,7 +33,7 @@ _RECORD = re.compile(  # the beginning of a line of code or of settings
     r"[\[{<@#$;&]|//|[\w.-]+[ \t]*[=:](?!//)"
     r"|(?:def|class|import|return|raise) "
 )
-_CODE = re.compile(r"[{}();=:,\\]\Z|\w\([^ )]*\)\Z| [=!]?= ")
+_CODE = re.compile(r"[{}();=:,\\]\Z|\w\(+[^ ()]*\)\Z| [=!]?= ")
 # The beginning of a line of a log or a chat.
 _STAMPED = (
     r"\[[^\]\n]{0,40}\d[:/.-]\d[^\]\n]{0,40}\] ?\S|\d{4}-\d\d-\d\d|\d{1,2}:\d\d"
@@ -53,7 +51,7 @@ _EMPTY = re.compile(  # a question, a greeting, the end of a letter
     re.IGNORECASE | re.S,
 )
 _SOURCE = re.compile(  # a line of source code
-    r"[{};\\]\Z|\w\([^ )]*\)[:;]?\Z| [=!+-]?= |\A(?:[$@}<]|//|/\*|#!|[\w.-]+=\S"
+    r"[{};\\]\Z|\w\(+[^ ()]*\)[:;]?\Z| [=!+-]?= |\A(?:[$@}<]|//|/\*|#!|[\w.-]+=\S"
     r"|(?:def|class|import|return|raise|export|const|let|var|function) )"
 )
 _HEADED = re.compile(r"(?:\d+(?:\.\d+)*[.)]? )?[A-Z]\w*(?: [^\W\d][^\s.!?:;,|=]*){0,11}")
@@ -64,9 +62,6 @@ _NARROWEST = 30  # characters of a line of wrapped text, if no line goes on in l
 _FULL_LINE = 60  # characters of a line that is likely wrapped
 _MID_STOP = re.compile(r"\w[.!?] +[^\W\d_a-z]")  # a sentence ends within a line
 _ITEM = re.compile(r"(?:\A|\n)[ \t*_]*\d{1,2}\Z")
-_MARK = re.compile(r"[\d\s,;–-]+|\[[^\n]{1,28}\]|\S")  # a note mark: 3, [note 4], *
-_SIGNED = re.compile(r"[-+−–]?\d")
-_CLOSED, _ENDED = frozenset(")]}"), frozenset('.,;:!?"’”')
 _WORD = re.compile(r"\w+(?:['’.\-]\w+)*")
 # The next four run over whole passages. A pattern that starts with a character is searched several times faster.
 _ARTICLES = re.compile(r"(?:a(?<!\wa)n?|t(?<!\wt)he)\b")
@@ -104,6 +99,11 @@ def sentences(text: str) -> list[tuple[int, int]]:
     or a chat. Full stops after common abbreviations, after initials ("J.R. Smith") and between digits do not end a
     sentence, and neither do the line breaks of wrapped text.
     """
+    return [*(_sentences if len(text) <= _REREAD else _sentences.__wrapped__)(text)]
+
+
+@lru_cache(maxsize=1024)  # each layer that reads a passage asks for its sentences
+def _sentences(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for start, last in _unbroken(text) if "\n" in text else [(0, len(text))]:
         if is_row(text[start:last]):  # its cells may have sentences
@@ -262,18 +262,6 @@ def with_title(title: str | None, text: str) -> str:
     return f"{title.strip()}: {text}" if title and title.strip() else text
 
 
-def superscript(before: str, shown: str, *, refers: bool = False) -> str:
-    """Return superscript text in plain form, after the character `before`: 2^32, 1925.[3], or `shown` unchanged.
-
-    Returns "" for a mark that `refers` to a note.
-    """
-    if refers and _MARK.fullmatch(shown):
-        return ""
-    if _SIGNED.match(shown) and (before.isalnum() or before in _CLOSED):
-        return f"^{shown}"
-    return f"[{shown}]" if _SIGNED.match(shown) and before in _ENDED else shown
-
-
 def normalise(text: str) -> str:
     """Normalise an answer as SQuAD's evaluation does: lower case, no punctuation, no articles, single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
@@ -330,49 +318,6 @@ def _gold(given: Any) -> list[str]:
     return [str(way).strip() for way in ([int(given), given] if whole else [given])]
 
 
-_SAMPLE = 2000  # characters that show the language
-_ENGLISH = 0.25  # share of English stopwords from which a text is English without a closer look
-# A text is in another language below this probability of English, or of no language, such as code and numbers.
-_LEAST = 0.02
-_TELLING = 6  # words of an ASCII question that tell its language; fewer are often names and terms
-
-
-def language_of(text: str) -> str:
-    """Return the ISO 639 code of the language of `text`, "en" if it may be English or is in no language."""
-    sample = text[:_SAMPLE]
-    words = sample.lower().split()
-    if sum(word in STOPWORDS for word in words) >= _ENGLISH * len(words):  # loading the identifier takes a second
-        return "en"
-    ranked = {code: float(likely) for code, likely in _identifier().rank(sample)}
-    return max(ranked, key=ranked.__getitem__) if ranked["en"] + ranked["zxx"] < _LEAST else "en"
-
-
-def language_of_question(question: str) -> str:
-    """Return the language of a question, as `language_of` does; "en" if it is too short to tell."""
-    tells = len(question.split()) >= _TELLING or not question.isascii()
-    return language_of(question) if tells else "en"
-
-
-_YES_NO = re.compile(
-    r"\s*(?:and |but |so |ok,? |hi,? )?"
-    r"(?:am|is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have|had)"
-    r"(?:n['’]t)?\s(?!.*\bor (?!not\b))[^?]*\??\s*",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def is_yes_no(question: str) -> bool:
-    """Return whether an English question wants yes or no: it begins with its verb and gives nothing to choose from."""
-    return _YES_NO.fullmatch(question) is not None
-
-
-@cache
-def _identifier() -> LanguageIdentifier:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-
-
 # Han, kana and Hangul are written without spaces, so each of their characters is a word.
 _TERM = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _LONGEST = 32  # characters of a word, so that the cache stays small
@@ -393,6 +338,11 @@ STOPWORDS = frozenset(
 
 def content_terms(text: str) -> list[str]:
     """Return the stems of the words of `text` without English stopwords, in order."""
+    return [*(_content_terms if len(text) <= _REREAD else _content_terms.__wrapped__)(text)]
+
+
+@lru_cache(maxsize=1024)
+def _content_terms(text: str) -> list[str]:
     return [_stem(word[:_LONGEST]) for word in _TERM.findall(text.lower()) if word not in STOPWORDS]
 
 
@@ -429,3 +379,38 @@ def even_batches(lengths: Sequence[int], tokens: int, workers: int) -> list[list
             groups.append([n])
         grouped += lengths[n]
     return sorted(groups, key=lambda group: -len(group) * lengths[group[0]])
+
+
+# Scripts without spaces (Thai to Myanmar, kana, Han): each character counts as a word. In other scripts every 64
+# characters without a space count as one word (base64).
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
+WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]{{1,64}}")
+PARAGRAPH = re.compile(r"(?:(?!\n[ \t]*\n).)+", re.S)
+
+
+@lru_cache(maxsize=16)  # a short document is a block and a sentence, too
+def count_words(text: str) -> int:
+    """Return the number of words, in any script."""
+    return len(WORD.findall(text))
+
+
+def chunks(text: str, words: int) -> list[str]:
+    """Cut a text into parts of about `words` words, between paragraphs and sentences."""
+    parts: list[list[str]] = [[]]
+    total = 0
+    for paragraph in PARAGRAPH.finditer(text):
+        for number, (start, end) in enumerate(sentences(paragraph[0])):
+            sentence = paragraph[0][start:end]
+            size = count_words(sentence)
+            if total and total + size > words:
+                parts.append([])
+                total = 0
+            parts[-1].append(f"{'' if not total else ' ' if number else chr(10) * 2}{sentence}")
+            total += size
+    return ["".join(part) for part in parts if part]
+
+
+def first_words(text: str, words: int, *, title: str = "") -> str:
+    """Return the beginning of `text`: together with `title` at most `words` words, but at least one."""
+    last = next(islice(WORD.finditer(text), max(words - count_words(title), 1) - 1, None), None)
+    return text[: last.end()] if last else text

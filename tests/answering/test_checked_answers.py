@@ -11,8 +11,8 @@ import pytest
 from standins.openai import serve
 
 from robust_qa import Answer
-from robust_qa.kit import missing_from
 from robust_qa.testing import StaticRetriever, toolbox
+from rqa_claims import missing_from
 
 BUILT = "When was the lighthouse at Skerry Point built?"
 TEXTS = {
@@ -84,7 +84,19 @@ def test_of_an_answer_that_is_half_right_one_sentence_has_its_source_and_the_oth
     marked = "The lighthouse was built in 1871. [1] Its bell weighs 900 kilos (no source says 900)."
     assert (shown.lines[0], shown.json["standing"]) == (marked, "partly supported")
     assert shown.json["answer"] == "The lighthouse was built in 1871. Its bell weighs 900 kilos."
-    assert (shown.cited, shown.short.code) == (["history.md"], 0)
+    assert shown.cited == ["history.md"]
+    assert (shown.short.out, shown.short.code) == ("The lighthouse was built in 1871.\n", 0)
+
+
+def test_without_the_check_a_batch_has_what_the_model_wrote(rqa: Any) -> None:
+    row = {"question": BUILT, "passages": [{"text": text} for text in TEXTS.values()]}
+    Path("rows.jsonl").write_text(json.dumps(row))
+    with serve(lambda *_: "Documents: 1\nAnswer: built in 1850") as server:
+        table = {"plugin": "openai", "model": "m", "base_url": server.url, "structured": "none"}
+        model = [part for key, value in table.items() for part in ("-O", f"reader.s.{key}={value}")]
+        rqa("batch", "rows.jsonl", "-o", "out.jsonl", "--no-check", "--no-cache", "-s", "rag", "--reader", "s", *model)
+    answered = json.loads(Path("out.jsonl").read_text())
+    assert (answered["answer"], answered["checks"]) == ("built in 1850", [])
 
 
 def test_a_contradiction_shows_both_sides_with_their_quotes(ask: Any) -> None:
@@ -105,6 +117,7 @@ def test_a_short_answer_to_what_no_document_answers_is_not_confirmed(ask: Any) -
     texts = {"cache.md": "Set the variable CACHE_DIR to the folder of the cache."}
     shown = ask("Documents: 1\nAnswer: CACHE_DIR", "Which variable limits the memory?", texts)
     assert (shown.lines[0], shown.json["standing"]) == ("Not confirmed: CACHE_DIR", "not confirmed")
+    assert (shown.short.out, shown.short.code) == ("", 6)
 
 
 def test_a_refusal_is_no_answer(ask: Any) -> None:
@@ -240,3 +253,8 @@ async def test_without_a_judge_numbers_and_names_are_checked() -> None:
     await tools.retrieve()
     standings = [(await tools.check(Answer(text))).standing for text in ("1850", "Tom Harrow", "1871")]
     assert standings == ["not in the documents", "not in the documents", ""]
+
+
+def test_an_answer_with_many_blanks_is_checked_like_any_other(ask: Any) -> None:
+    shown = ask(f"The lighthouse was built in 1850.{' ' * 200_000}[sic]")
+    assert (shown.json["standing"], shown.json["checks"][0]["missing"]) == ("not in the documents", ["1850"])

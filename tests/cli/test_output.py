@@ -4,7 +4,7 @@ import json
 import pytest
 
 from robust_qa import Answer, Citation, Position, Step, Usage
-from robust_qa.cli import output
+from robust_qa.cli import as_json, explain, output
 from robust_qa.kit import printable
 
 ADA = Citation("Ada was born in 1815.", title="Ada", source="ada.md", id="1")
@@ -85,6 +85,16 @@ def test_abstaining_prints_a_plain_sentence(capsys: pytest.CaptureFixture[str]) 
     assert out.strip() == "No passage was found for the question."
 
 
+def test_on_a_terminal_an_abstention_says_what_to_do_next_and_a_confidence_stands_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout", screen := Screen())
+    output.print_answer(Answer(None, closest=(Citation("The keeper sleeps.", source="a.md"),), reason="Not sure."))
+    assert "rqa ask --in PATH" in screen.getvalue()
+    output.print_answer(Answer("1815", 0.9, (Citation("In 1815.", source="a.md"),), strategy="rag"))
+    assert "(90%)" in screen.getvalue() and "confidence" not in screen.getvalue() + capsys.readouterr().err
+
+
 def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\u202e[bold]x[/bold]"
     citation = Citation(evil, title=evil, source=evil)
@@ -98,7 +108,7 @@ def test_ids_and_names_add_no_control_characters_or_lines(capsys: pytest.Capture
     evil = "\x1b]8;;http://evil\x07x\u202e\nrqa: forged"
     answer = Answer("1815", citations=(Citation("", id=evil),), strategy=evil, trace=(Step("score", "y", evil),))
     output.print_answer(answer)
-    output.explain(answer, verbose=True)
+    explain(answer, verbose=True)
     out, err = capsys.readouterr()
     assert out.splitlines()[-1] == "[1] ]8;;http://evilx rqa: forged"
     assert not set("\x1b\x07\u202e") & set(err) and not any(line.startswith("rqa:") for line in err.splitlines())
@@ -106,7 +116,7 @@ def test_ids_and_names_add_no_control_characters_or_lines(capsys: pytest.Capture
 
 def test_json_is_the_whole_answer(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     answer = Answer("1815", 0.9, (ADA,), details={"groups": [1]}, question="When?", strategy="rag")
-    output.print_json(answer)
+    output.print_data(as_json(answer))
     built = json.loads(capsysbinary.readouterr().out)
     assert built["question"] == "When?" and built["answer"] == "1815" and built["abstained"] is False
     assert built["citations"][0]["quote"] == "Ada was born in 1815." and built["details"] == {"groups": [1]}
@@ -115,7 +125,7 @@ def test_json_is_the_whole_answer(capsysbinary: pytest.CaptureFixture[bytes]) ->
 
 def test_json_escapes_control_characters(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     evil = "".join(map(chr, range(0xA1))) + "\u2029\u202a\u202e\u202f\u2065\u2066\u2069\u206a\U000e007f\U000e0080"
-    output.print_json(Answer(evil))
+    output.print_data(as_json(Answer(evil)))
     written = capsysbinary.readouterr().out
     assert printable(written.decode()) == written.decode()
     assert json.loads(written)["answer"] == evil
@@ -129,11 +139,11 @@ def test_explain_shows_calls_passages_replies_and_decisions(capsys: pytest.Captu
         Step("note", "one group", data={"groups": [{"answer": "1815", "documents": [1, 2]}], "dropped": []}),
         Step("score", "2 texts", "evaluator.t5", error="out of memory"),
     )
-    output.explain(Answer("1815", question="When?", strategy="astute", trace=steps), verbose=False)
+    explain(Answer("1815", question="When?", strategy="astute", trace=steps), verbose=False)
     captured = capsys.readouterr()
     assert captured.out == ""
     for expected in (
-        "retrieve retriever.bm25: When?",
+        "retrieve retriever.bm25  0.10 s",
         "1. 1.50  Ada: Ada[31m was born in 1815.",
         "generate reader.local: finalise  9 + 3 tokens · 2.00 s · cached · 2 retries",
         "reply: 1815",
@@ -143,6 +153,7 @@ def test_explain_shows_calls_passages_replies_and_decisions(capsys: pytest.Captu
     ):
         assert expected in captured.err
     assert "\x1b" not in captured.err
+    assert captured.err.count("When?") == 1
     assert "dropped" not in captured.err  # nothing was
 
 

@@ -117,7 +117,7 @@ def test_a_plugin_brings_a_command_and_replaces_none(rqa: Rqa) -> None:
 def test_a_plugin_named_like_a_built_in_ends_the_command_that_would_use_it(
     rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag")
+    monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag,batch,local,index,history,text,data")
     name = {"retriever": "bm25", "reader": "lexical"}[kind]
     (tmp_path / "mine.py").write_text(plugin_source(kind, name))
     (tmp_path / "notes.txt").write_text("Ada serviced the boiler.")
@@ -137,7 +137,7 @@ def test_a_plugin_named_like_a_built_in_ends_the_command_that_would_use_it(
         f"Plugin {name} of robust-qa and Plugin mine of {tmp_path / 'mine.py'} both have {kind} '{name}'" in ended.err
     )
     assert f"RQA_PLUGINS=-{name} or RQA_PLUGINS=-mine" in ended.err
-    monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag,-mine")
+    monkeypatch.setenv("RQA_PLUGINS", "bm25,lexical,rag,-mine,batch,local,index,history,text,data")
     assert "Ada serviced the boiler." in rqa(*command).out
     assert rqa("plugins").code == 0
 
@@ -170,7 +170,7 @@ def test_texts_of_a_plugin_cannot_steer_the_terminal(rqa: Rqa, tmp_path: Path) -
 def test_a_check_without_the_needed_model_does_not_blame_the_component(
     rqa: Rqa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RQA_PLUGINS", "bm25")
+    monkeypatch.setenv("RQA_PLUGINS", "bm25,plugins,batch,local,index,history,text,data")
     ended = rqa("plugins", "check", "bm25")
     assert (ended.code, ended.out) == (4, "")
     assert (
@@ -179,7 +179,10 @@ def test_a_check_without_the_needed_model_does_not_blame_the_component(
     )
 
 
-def test_a_check_of_a_component_whose_server_is_down_has_findings(rqa: Rqa, tmp_path: Path) -> None:
+def test_a_check_of_a_component_whose_server_is_down_has_findings(
+    rqa: Rqa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQA_PLUGINS", "plugins")
     (tmp_path / "down.py").write_text(
         "from robust_qa import UnavailableError, hookimpl\nclass Down:\n    def fingerprint(self):\n"
         "        raise UnavailableError('The server is down.')\n    def retrieve(self, query, k):\n        return []\n"
@@ -211,7 +214,7 @@ def rqa_register(registry):
 
 @pytest.fixture
 def printing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("RQA_PLUGINS", "rag")
+    monkeypatch.setenv("RQA_PLUGINS", "rag,plugins,batch,local,index,history,text,data")
     (tmp_path / "printing.py").write_text(PRINTING)
     return tmp_path / "printing.py"
 

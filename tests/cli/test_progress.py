@@ -8,9 +8,10 @@ from contextlib import suppress
 
 import pytest
 
-from robust_qa.batch.run import Tally
 from robust_qa.cli import progress
 from robust_qa.cli.run import Run
+from rqa_rows import progress as batch_progress
+from rqa_rows.run import Tally
 
 
 class Terminal(io.StringIO):
@@ -22,14 +23,15 @@ class Terminal(io.StringIO):
 def dumb(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """A terminal that cannot redraw a line. Progress is printed at once."""
     monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr(progress, "_LINE_EVERY", 0.0)  # otherwise the first line takes seconds
+    for module in (progress, batch_progress):
+        monkeypatch.setattr(module, "_LINE_EVERY", 0.0)  # otherwise the first line takes seconds
     return Terminal()
 
 
 def test_a_batch_prints_plain_lines_on_a_dumb_terminal(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     async def watched() -> None:
         with suppress(TimeoutError):
-            watching = progress.watch(Run(), Tally(), answers_on_terminal=False)
+            watching = batch_progress.watch(Run(), Tally(), answers_on_terminal=False)
             await asyncio.wait_for(watching, 0.5)
 
     monkeypatch.setattr(sys, "stderr", dumb)

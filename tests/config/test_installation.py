@@ -82,3 +82,9 @@ def test_a_command_that_lacks_an_extra_prints_it(
     (site / "robust_qa-1.0.dist-info" / "entry_points.txt").write_text("[rqa]\nrqa = rqa_catalogue\n")
     ended = rqa("ask", "-s", "norag", "--reader", "llamacpp", "-O", "reader.llamacpp.model=x.gguf", "Who?")
     assert f"Run `pip install '{checkout}[llama]'`." in ended.err
+
+
+def test_the_hint_for_an_extra_with_a_distribution_of_its_own_names_its_folder_in_the_repository() -> None:
+    if "--editable" not in (hint := install_hint("lab")):
+        pytest.skip("rqa is not installed from its repository")
+    assert hint.endswith("plugins/lab/papers")

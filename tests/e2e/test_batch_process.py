@@ -26,7 +26,10 @@ def start(tmp_path: Path) -> Any:
     def start(*arguments: str, before: Sequence[str] = (), **options: Any) -> subprocess.Popen[bytes]:
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | options
         process = subprocess.Popen(
-            [*SCRIPTED, *before, *BATCH, *arguments], env=os.environ | {"RQA_PLUGINS": "none"}, cwd=tmp_path, **pipes
+            [*SCRIPTED, *before, *BATCH, *arguments],
+            env=os.environ | {"RQA_PLUGINS": "batch,local"},
+            cwd=tmp_path,
+            **pipes,
         )
         processes.append(process)
         return process

@@ -24,7 +24,7 @@ class Run(BatchRun):
     name = "out.jsonl"
 
     def start(self, *arguments: str, source: str = "in.txt", **pipes: Any) -> subprocess.Popen[bytes]:  # type: ignore[override]
-        return super().start(source, "-o", self.name, *arguments, env={"RQA_PLUGINS": "none"}, **pipes)
+        return super().start(source, "-o", self.name, *arguments, env={"RQA_PLUGINS": "batch,local"}, **pipes)
 
     @property
     def asked(self) -> Counter[str]:

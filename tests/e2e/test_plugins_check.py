@@ -33,7 +33,7 @@ def check(tmp_path: Path) -> Check:
     def check(body: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
         (tmp_path / "odd.py").write_text(PLUGIN.format(body=body))
         command = [*RQA, "--plugin", "odd.py", "plugins", "check", "odd", *arguments]
-        environment = os.environ | {"RQA_PLUGINS": "none"}
+        environment = os.environ | {"RQA_PLUGINS": "plugins"}
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
         )
@@ -122,3 +122,73 @@ def test_what_a_plugin_prints_does_not_mix_with_the_findings(check: Check) -> No
     ended = check("def retrieve(self, query, k): print('noise'); return []")
     assert ended.returncode == 0 and "noise" in ended.stderr
     assert all(line.startswith(("ok", "skipped")) for line in ended.stdout.splitlines())
+
+
+PARTS = """
+import asyncio
+import click
+from robust_qa import hookimpl
+from rqa_files import read_text, Blocks
+
+def read(file, report):
+    def blocks(text, line):
+        found = Blocks()
+        found.paragraph(text, line)
+        return "", found.found
+    return read_text(file, blocks)
+
+class Deaf:
+    async def run(self, rows, job):
+        async for number, row in rows:
+            while True:
+                try:
+                    job.take(await job.answer(number, row))
+                    break
+                except asyncio.CancelledError:
+                    pass
+
+class Kept:
+    def add(self, answer, command): pass
+
+@click.command(epilog="Example: rqa say")
+def say():
+    "Say it."
+
+@hookimpl
+def rqa_register(registry):
+    registry.format("tide", read="parts:read", suffixes="tide")
+    registry.engine("deaf", Deaf)
+    registry.recorder("kept", Kept)
+    registry.command("say", say)
+    registry.metrics("parts:METRICS")
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("tide", "--file", "a.tide"), 0, "ok      it reads the file in a worker process as it does here"),
+        (("tide",), 2, "hint: Add `--file PATH`."),
+        (("kept",), 0, "ok      `add` keeps an answer and returns None"),
+        (("say",), 0, "ok      `rqa say --help` is shown in time"),
+        (("deaf", "--timeout", "3"), 1, "FAILED  it stops when it is cancelled: "),
+        (("parts",), 2, "It has: recorder 'kept', engine 'deaf', command 'say', format 'tide'."),
+        (("tides",), 2, "Did you mean 'tide'?"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_every_kind_is_checked_or_says_what_to_do(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, text: str
+) -> None:
+    (tmp_path / "parts.py").write_text(PARTS)
+    (tmp_path / "a.tide").write_text("High water at noon.")
+    command = [*RQA, "--plugin", "parts.py", "plugins", "check", *arguments]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == code and text in ended.stdout + ended.stderr, ended.stdout + ended.stderr
+
+
+def test_the_check_of_the_history_leaves_the_history_alone(tmp_path: Path) -> None:
+    environment = os.environ | {"RQA_DATA_DIR": str(tmp_path / "data")}
+    command = [*RQA, "plugins", "check", "history", "--kind", "recorder"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 0 and not (tmp_path / "data").exists(), ended.stdout + ended.stderr

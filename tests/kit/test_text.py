@@ -155,6 +155,8 @@ def test_near_copies_differ_in_few_words(other: str, expected: bool) -> None:
         ("May I use the kitchen after ten?", True),
         ("isn't the pool open today", True),
         ("Does it support IPv6 or not?", True),
+        ("We are 24 people, do you take a group of that size?", True),
+        ("What does it cost, is it 20 EUR?", False),
         ("Is the committee temporary or permanent?", False),
         ("When is the pool open?", False),
         ("Isar water level?", False),

@@ -10,10 +10,20 @@ from robust_qa.host.loading import Host
 from robust_qa.testing import assert_conforms
 
 OPTIONS: dict[str, dict[str, Any]] = {"cascade": {"steps": ["rag"]}}
-CONFIGURED = {"trustrag", "openai", "langchain", "llamacpp", "llm", "rerank", "e5"}  # their own tests have the check
+CONFIGURED = {
+    "trustrag",
+    "openai",
+    "langchain",
+    "llamacpp",
+    "llm",
+    "rerank",
+    "e5",
+    "provider",
+    "ray",
+}  # see their own tests
 COMPONENTS = [
     (kind, registration)
-    for kind in ("strategy", "reader", "evaluator", "embedder")
+    for kind in ("strategy", "reader", "evaluator", "embedder", "checker", "engine")
     for registration in Host().components(kind)
     if registration.plugin.distribution == "robust-qa" and registration.name not in CONFIGURED
 ]

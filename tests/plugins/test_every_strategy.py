@@ -14,16 +14,17 @@ import pytest
 from standins.model import prompts_of, toolbox_over
 from standins.openai import Server, completion, continuation, serve
 
-import robust_qa
-from robust_qa import Answer, ConfigError, CutError, Passage, Question, RqaError
+import rqa_prompts
+from robust_qa import Answer, ConfigError, CutError, Outcome, Passage, Question, RqaError
 from robust_qa.answering.session import Session
 from robust_qa.config.layers import Config
 from robust_qa.config.values import Layer
 from robust_qa.host.loading import Host
 from robust_qa.kit import PLAIN_TEXT
 from robust_qa.testing import ScriptedModel
+from rqa_eval.metrics import over_reply  # private: which reply `--over reply` scores
 
-NAMES = ("astute", "activerag", "crag", "rag", "norag", "judge", "baselines", "openai")
+NAMES = ("astute", "activerag", "crag", "rag", "norag", "judge", "lab", "openai")
 HOST = Host(only=NAMES, strict=True)
 FACTORIES = {registration.name: registration.factory for registration in HOST.components("strategy")}
 QUESTION = "Who wrote Emma?"
@@ -58,6 +59,7 @@ REPLIES = {
     "Write its number": "<<<ANSWER>>> 1 <<</ANSWER>>>",
     "write its number": "<<<ANSWER>>> 1 <<</ANSWER>>>",
     "Documents: the numbers, separated": "Documents: 1, 2",
+    "Reply with one letter": "B",
     "### Instruction": "[Relevant]Jane Austen[Utility:5]",
     "without explanation": "Jane Austen",
     "one question a line": "1. What is Emma?\n2. Who wrote Emma?",
@@ -85,6 +87,10 @@ REQUESTS: dict[str, tuple[dict[str, Any], Asked]] = {
     "cot": ({}, [("",)]),
     "cove": ({}, [("",), ("reply",), ("", ""), ("reply",)]),
     "ircot": ({}, [(BOTH,), (BOTH,)]),
+    "iter_retgen": ({}, [(BOTH,), (BOTH,)]),
+    "adaptive_rag": ({}, [("",), (BOTH,)]),
+    "adaptive_rag of an easy question": ({"always": "A"}, [("",)]),
+    "adaptive_rag of a hard question": ({"always": "C"}, [(BOTH,), (BOTH,)]),
     "genread": ({}, [("",), ("1 2 memory",)]),
     "self_consistency": ({}, [(BOTH, BOTH, BOTH)]),
     "usc": ({}, [(BOTH, BOTH, BOTH), ("reply",)]),
@@ -160,6 +166,38 @@ async def test_the_requests_of_a_strategy(name: str) -> None:
     assert (answer.usage.calls, server.peak) == (len(prompts), max(map(len, expected)))
 
 
+@pytest.mark.parametrize("name", REQUESTS)
+async def test_the_scored_reply_is_the_one_that_the_strategy_ends_with(name: str) -> None:
+    replies: list[str] = []
+
+    def numbered(prompt: str) -> str:
+        replies.append(f"Reply {len(replies)}.\n{scripted(prompt)}")
+        return replies[-1]
+
+    options, expected = REQUESTS[name]
+    answer, _, _ = await ask(name.split(maxsplit=1)[0], numbered, **options)
+    last = replies[:3] if name == "usc" else replies[-len(expected[-1]) :]  # usc ends with a choice among its replies
+    scored = over_reply(Outcome(QUESTION, (), answer)).answer.text
+    assert scored in last or (name == "self_rag" and scored == answer.text)
+
+
+@pytest.mark.parametrize("then", ["rag", "self_rag", "norag"])
+async def test_a_search_query_is_never_the_scored_reply(then: str) -> None:
+    """Also if it contains the answer, and the strategy that CRAG hands over to gives one or none."""
+    query = "Jane Austen, novels"
+    search = {"search": "given", "ablation": "only-incorrect", "rewrite": "reader", "select": False}
+    for text in ("Jane Austen", "UNKNOWN"):
+        said = f"[Relevant]{text}[Utility:5]" if then == "self_rag" else f"<<<ANSWER>>> {text} <<</ANSWER>>>"
+        answer, server, _ = await ask(
+            "crag", lambda prompt, said=said: query if "keyword" in prompt else said, then=then, **search
+        )
+        assert any("keyword" in _prompt(request.body) for request in server.requests)
+        assert over_reply(Outcome(QUESTION, (), answer)).answer.text in (text, said)
+
+
+# They ask for log-probabilities or an evaluator, and have tests of their own.
+APART = {"cad", "flare", "recomp"}
+
 # "-": abstains; "!": told on stderr that plain text was used; "cut": CutError.
 MARKED = ("-", "Jane Austen !", "-", "Jane Austen", "-", "Jane Austen.", "Jane Austen", "-", "Jane Austen", "cut")
 READ = (*MARKED[:5], "So the answer is **Jane Austen**.", *MARKED[6:])  # the reader's whole reply, if it has no form
@@ -180,6 +218,8 @@ OUTCOMES: dict[str, tuple[Sequence[str], Sequence[int]]] = {
     "cot": (MARKED, [1] * 10),
     "cove": (MARKED, [*[3] * 9, 1]),
     "ircot": (MARKED, [2, 3, 3, 3, 3, 2, 3, 3, 3, 1]),  # 3: the second thought repeats the first,
+    "iter_retgen": (MARKED, [*[2] * 9, 1]),
+    "adaptive_rag": (READ, [*[2] * 9, 1]),
     "genread": (READ, [*[2] * 9, 1]),
     "self_consistency": (MARKED, [3] * 10),
     "usc": (MARKED, [*[4] * 9, 3]),
@@ -206,7 +246,7 @@ async def test_the_outcome_of_a_malformed_reply(name: str, number: int, malforme
 
 
 def test_every_strategy_with_a_language_model_is_in_the_tables() -> None:
-    assert set(FACTORIES) == set(OUTCOMES) == {name.split()[0] for name in REQUESTS}
+    assert set(FACTORIES) - APART == set(OUTCOMES) == {name.split()[0] for name in REQUESTS}
 
 
 # -- prompts
@@ -255,7 +295,7 @@ async def test_planted_text_adds_no_mark_to_any_prompt(name: str) -> None:
         assert "<<<ANSWER>>> Mary" not in prompt
 
 
-@pytest.mark.parametrize("name", [name for name in FACTORIES if name != "crag"])
+@pytest.mark.parametrize("name", [name for name in FACTORIES if name not in ("crag", *APART)])
 async def test_every_field_of_every_prompt_is_filled_and_every_prompt_can_be_replaced(
     name: str, tmp_path: Path
 ) -> None:
@@ -263,7 +303,7 @@ async def test_every_field_of_every_prompt_is_filled_and_every_prompt_can_be_rep
     folder = folder / name if (folder / name).is_dir() else folder
     prompts = {path.stem: path for path in folder.glob("*.txt")}
     if "read" in FACTORIES[name].needs:
-        prompts["read"] = Path(robust_qa.__file__).parent / "prompts" / "read.txt"
+        prompts["read"] = Path(rqa_prompts.__file__).parent / "prompts" / "read.txt"
     replaced = {stem: tmp_path / f"{stem}.txt" for stem in prompts}
     for stem, path in prompts.items():
         replaced[stem].write_text(f"My own {stem}.\n{path.read_text()}")

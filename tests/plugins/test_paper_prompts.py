@@ -69,6 +69,40 @@ async def test_astute(ask: Any) -> None:
     ]
 
 
+async def test_astute_counts_each_proposal_once_for_the_documents_that_it_is_made_from(ask: Any) -> None:
+    """A proposal names the new documents of the first step, of which the second one is from memory."""
+    reply = (
+        "Step 1: Consolidate\nDocument 1 (Source: external retrieval, documents 1, 2): The ferry costs 62 euros.\n"
+        "Document 2 (Source: memory, document 3): It costs 95 euros.\n\nStep 2: Propose answers with confidence\n"
+        "Group 1 (Document 1): Proposed answer: 62 euros. Confidence: 95%\n"
+        "Group 2 (Document 2): Proposed answer: 95 euros. Confidence: 40%\n\n"
+    )
+    for final, text in (("62 euros", "62 euros"), ("I don't know", None)):
+        answer, _ = await ask(Astute, MEMORY, f"{reply}<<<ANSWER>>> {final} <<</ANSWER>>>")
+        assert [side.text for side in answer.conflicts] == ["62 euros", "95 euros"]  # also if it abstains
+        assert answer.text == text
+        groups = [(one["documents"], one["source"], one["confidence"]) for one in answer.details["groups"]]
+        assert groups == [([1, 2], "retrieval", 0.95), ([3], "memory", 0.4)]
+        assert [[cited.id for cited in side.citations] for side in answer.conflicts] == [["emma", "fake"], ["memory-1"]]
+
+
+async def test_astute_shows_both_sides_of_a_conflict_that_the_model_leaves_open(ask: Any) -> None:
+    reply = "Group 1 (Document 1): The ferry costs 62 euros.\nGroup 2 (Document 2): The ferry costs 95 euros.\n"
+    answer, _ = await ask(Astute, MEMORY, f"{reply}<<<ANSWER>>> I don't know <<</ANSWER>>>")
+    assert answer.text is None
+    assert [side.text for side in answer.conflicts] == ["The ferry costs 62 euros.", "The ferry costs 95 euros."]
+
+
+async def test_a_file_replaces_one_prompt_of_the_papers_set(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("Step 3, in a paragraph.\n{passages}\nQuestion: {question}")
+    model = ScriptedModel([MEMORY, VERDICT], structured=True)
+    options = Astute.Options(prompts={"set": Path("paper"), "finalise": tmp_path / "mine.txt"})
+    await Astute(options).answer(QUESTION, toolbox_over(model, (EMMA, FAKE), question=QUESTION))
+    memory, finalise = prompts_of(model)
+    assert in_order(memory, "I don't know", "Document:") and "in a paragraph" in finalise
+    assert not any(decoding.schema for _, decoding in model.calls)  # the set asks in plain text
+
+
 async def test_astute_without_sources(ask: Any) -> None:
     _, prompts = await ask(Astute, MEMORY, VERDICT, source_aware=False)
     assert "external retrieval" not in prompts[1] and 'from="' not in prompts[1]

@@ -14,8 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robust_qa import Completion, CutError, Passage
-from robust_qa.answering.reading import parse_reading
-from robust_qa.kit import (
+from rqa_activerag.parsing import parse_revision
+from rqa_astute.deciding import completed, decide
+from rqa_astute.parsing import parse_consolidation, parse_memory, parse_verdict
+from rqa_madam.replies import parse_claim
+from rqa_madam.replies import parse_verdict as parse_debate
+from rqa_prompts import (
     Labels,
     between,
     declines,
@@ -27,11 +31,7 @@ from robust_qa.kit import (
     says_unknown,
     without_thoughts,
 )
-from rqa_activerag.parsing import parse_revision
-from rqa_astute.deciding import completed, decide
-from rqa_astute.parsing import parse_consolidation, parse_memory, parse_verdict
-from rqa_madam.replies import parse_claim
-from rqa_madam.replies import parse_verdict as parse_debate
+from rqa_prompts.reading import parse_reading
 from rqa_sufficient import parse_rating
 
 RECORDED = [json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text("utf-8").splitlines()]

@@ -85,3 +85,8 @@ ROWS = [  # what WORLD makes of them, by hand                               nora
     row("Gondal", "Gg", "Gg", "Gg", None, None, gold="Gg"),  #              wrong    right    right
     row("Hyrule", "Hh", "Hh", "Hh", "Hh", None, gold="Hh"),  #              right    right    right
 ]
+
+ATTACKED = [
+    row("Arda", "Aa", "Aa", "Aa", "Aa", "Aa", gold="Aa", fake_answer="Zz"),
+    row("Dune", None, None, None, None, None, gold="Dd", fake_answer="Zz"),
+]

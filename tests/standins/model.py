@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from robust_qa import Passage, Question
-from robust_qa.answering.toolbox import Toolbox
+from robust_qa.answering.toolbox import SessionToolbox
 from robust_qa.testing import ScriptedModel, toolbox
 
 
 def toolbox_over(
     reader: Any, passages: Iterable[Passage] | None = None, *, question: str = "?", **more: Any
-) -> Toolbox:
+) -> SessionToolbox:
     """The host's toolbox over these components, the passages being the question's own."""
     own = None if passages is None else tuple(passages)
     return toolbox(Question(question, passages=own), reader=reader, **more)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from robust_qa.documents import Cut, Document, Excerpt
-from robust_qa.documents.formats import read
 from robust_qa.host.loading import Host
+from rqa_files import Cut, Document, Excerpt, Report
+from rqa_files import read as read_as
+from rqa_files.document import LIMIT
+
+FORMATS = Host().file_formats
 
 
-@pytest.fixture(scope="session", autouse=True)
-def formats_of_plugins() -> None:
-    """Register the formats of the built-in plugins, as every command does."""
-    Host()
+def read(path: Path, report: Report, limit: int = LIMIT) -> Iterator[Document]:
+    """Read a file by the formats of the built-in plugins."""
+    return read_as(path, report, FORMATS, limit)
 
 
 @pytest.fixture

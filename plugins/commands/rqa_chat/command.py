@@ -12,6 +12,7 @@ import click
 from robust_qa import MissingError
 from robust_qa.cli import Answering, answering_options, history_option
 from robust_qa.kit import install_hint
+from rqa_conversation.options import follow_option
 
 if TYPE_CHECKING:
     from robust_qa.answering import Session
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 @click.command("chat", epilog="Example: rqa chat --docs notes/")
 @answering_options()
 @history_option
+@follow_option
 @click.pass_obj
-def chat(run: Run, /, **answering: Any) -> None:
-    """Ask questions in a conversation, in the terminal.
+def chat(run: Run, /, *, no_follow: bool, **answering: Any) -> None:
+    """Ask questions in a conversation, in the terminal. "And Birch?" takes the last question with Birch in it.
 
     /help lists the commands, such as /sources, which quotes the sources of the last answer.
     """
@@ -37,6 +39,6 @@ def chat(run: Run, /, **answering: Any) -> None:
     from .conversation import Conversation
 
     async def work(session: Session) -> None:
-        await Conversation(run, session, screen).hold()
+        await Conversation(run, session, screen, follow=not no_follow).hold()
 
     in_session(run, Answering(**answering), work, record="chat")

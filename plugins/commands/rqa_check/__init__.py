@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from robust_qa import Checked
+from robust_qa import Checked, Registry, hookimpl
 
 from .checking import check_answer
 
 __all__ = ["Checked", "check_answer"]
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.command(
+        "check", "rqa_check.command:check", section="Ask", summary="Check each sentence of an answer against documents."
+    )
+    registry.tools("rqa_check.checking:tools")

@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from robust_qa import Checked, ContextError, CutError, InputError, MissingError, Passage, Question, Toolbox
-from robust_qa.kit import (
-    TEXT,
-    check_claim,
-    cite,
-    fenced,
-    final_reply,
-    list_of,
-    load_prompts,
-    object_of,
-    one_line,
-    parse_object,
-    sentences,
-)
+from robust_qa.kit import cite, sentences
+from rqa_claims import check_claim
+from rqa_prompts import TEXT, fenced, final_reply, list_of, load_prompts, object_of, one_line, parse_object
 
 if TYPE_CHECKING:
     from robust_qa.answering import Session

@@ -15,7 +15,16 @@ import click
 import msgspec
 
 from robust_qa import Checked, Citation, Exit, InputError, Passage, Question, RqaError
-from robust_qa.cli import ROW_FORMATS, TEXT_FORMATS, Answering, KeyValue, output_option, passages_in, suffix_of
+from robust_qa.cli import (
+    ROW_FORMATS,
+    TEXT_FORMATS,
+    Answering,
+    KeyValue,
+    output_option,
+    passages_in,
+    reading_options,
+    suffix_of,
+)
 from robust_qa.kit import single_line, whole_characters
 
 if TYPE_CHECKING:
@@ -55,6 +64,7 @@ class _Row:
     multiple=True,
     help="Check against these files or folders. May be repeated.",
 )
+@reading_options
 @click.option(
     "--passages",
     metavar="FILE",
@@ -85,8 +95,9 @@ def check(
 
     The exit code is 6 if a sentence is contradicted, disputed or not decided.
     """
-    from robust_qa.cli import print_data, print_rows, print_to
+    from robust_qa.cli import print_data, print_to
     from robust_qa.cli.answering import in_session
+    from rqa_rows import print_rows
 
     from .checking import check_answer
 
@@ -138,7 +149,7 @@ def check(
 
 def _rows_in(file: Path) -> list[_Row]:
     """Return the answers in a file: one per line if it has JSON lines, else one."""
-    from robust_qa.batch import portable
+    from robust_qa.answering import portable
 
     try:
         raw = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
@@ -148,23 +159,22 @@ def _rows_in(file: Path) -> list[_Row]:
         ) from error
     text = raw.decode("utf-8-sig", "replace").strip()
     if file.suffix.lower() in (".md", ".markdown"):
-        return [_Row(_prose(file))]
+        return [_Row(_prose(text))]
     if not text.startswith("{"):
         return [_Row(text)]
     return [_row(portable(line.encode()), number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
-def _prose(file: Path) -> str:
-    """Return the text of a Markdown file without its headings, code and marks."""
-    from robust_qa.documents import read
+def _prose(text: str) -> str:
+    """Return a Markdown text without its headings, code and marks."""
+    from rqa_files import read_markdown
 
-    blocks = [block for document in read(file, lambda *_: None) for block in document.blocks]
-    kept = [block.text for block in blocks if block.kind not in ("heading", "code")]
+    kept = [block.text for block in read_markdown(text)[1] if block.kind not in ("heading", "code")]
     return "\n\n".join(_MARK.sub("", text) for text in kept)
 
 
 def _row(line: bytes, number: int) -> _Row:
-    from robust_qa.batch import read_passages
+    from robust_qa.answering import read_passages
 
     where = f"line {number}"
     try:
@@ -210,9 +220,9 @@ def _print(found: Sequence[Checked]) -> None:
 
     out = console()
 
-    def indented(text: str) -> None:
+    def indented(text: str, before: str = "", colour: str = "") -> None:
         if text:
-            print_wrapped(out, Text(text), 4)
+            print_wrapped(out, Text.assemble((before, colour), text), 4)
 
     def quoted(cited: Citation) -> str:
         where = single_line(cited.where or cited.title or cited.id).removeprefix(f"{Path.cwd()}{os.sep}")
@@ -228,6 +238,7 @@ def _print(found: Sequence[Checked]) -> None:
         one = len(each.supporting) == 1
         number = f"{len(each.supporting)} {'source supports' if one else 'sources support'} it"
         indented(f"{number}, {len(each.contradicting)} contradict{'s' * (len(each.contradicting) == 1)} it")
-        for said, sources in (("supports", each.supporting), ("contradicts", each.contradicting)):
+        sides = ("supports", "green", each.supporting), ("contradicts", "red", each.contradicting)
+        for said, colour, sources in sides:
             for cited in sources:
-                indented(f"{said}: {quoted(cited)}")
+                indented(f": {quoted(cited)}", said, colour)

@@ -18,8 +18,9 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from robust_qa import Judgment, kit
-from robust_qa.documents import Document
 from robust_qa.kit import content_terms, words
+from rqa_claims import Relation, Value, relate, values, without
+from rqa_files import Document
 
 from .reports import Finding, Place
 
@@ -31,12 +32,15 @@ _HEADING = 0.5  # weight of a word of the title or the headings, against 1 for a
 _LONGEST = 60  # words of a statement
 _FEWEST = 3  # content words of a statement
 _COMMON = 0.01  # of all statements; a word in more of them, and in more than 50, finds no candidates
+_SAME = 2  # content words beside the values of a statement that another one contains
 _FIELDS = 3  # "Name: value" in a statement; more are a header
 _FORM = 3  # files with the same words around other values: a form, such as "last modified on"
 _JUDGED = 2000  # pairs, the most similar
 _SAID = 6  # words of a difference that is told
 _NAME = re.compile(r"(?<=[\w,;(] )[A-Z]\w*[a-z]\w*")  # not the first word of a sentence
-_ASIDE = re.compile(r"\w+://\S+|^\W*\d*\.? ")
+_ASIDE = re.compile(r"\b\w+://\S+|^\W*\d*\.? ")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_CLAUSE_END = re.compile(r"[,;]\s")
 _VERSION = re.compile(
     r"v?\d+(?:[._]\d+)*|old|new|draft|final|copy|previous|current|archive[d]?|revised|rev|version|updated?|latest"
 )
@@ -95,21 +99,74 @@ async def contradictions(
         first, second = given[one].place, given[other].place
         if _bare(first.text) == _bare(second.text):
             continue
-        [ahead], [back] = await judge(first.text, [second.text]), await judge(second.text, [first.text])
-        if (certain := (ahead.contradicted + back.contradicted) / 2) >= CONTRADICTS:
+        apart = excluding(first.text, second.text) if ": " not in f"{first.text}{second.text}" else ()  # of a form
+        ahead, back = await _judged(first.text, second.text, judge), await _judged(second.text, first.text, judge)
+        certain = (ahead + back) / 2
+        if apart:  # one may say more, so that only the other is contained in it
+            cores = _core(first.text, apart[0]), _core(second.text, apart[1])
+            certain = max(
+                ahead, back, await _judged(cores[0], second.text, judge), await _judged(cores[1], first.text, judge)
+            )
+        if certain >= CONTRADICTS:
             files = given[one].file, given[other].file
-            found.append(Finding("disagreement", _difference(first.text, second.text), (first, second), certain, files))
+            message = " or ".join(each.text for each in apart) or _difference(first.text, second.text)
+            found.append(Finding("disagreement", message, (first, second), certain, files))
     return sorted(found, key=lambda each: -each.score)
 
 
 def _comparable(one: Statement, other: Statement, siblings: Collection[frozenset[str]]) -> bool:
-    """Return whether two statements can be about one thing: of versions, or of one folder with a name in common."""
+    """Return whether two statements can be about one thing.
+
+    They can if they are of versions, or of one folder with a name in common, or with all words of the shorter one in
+    common around other values.
+    """
+    if _of_other_years(one, other):
+        return False
     if are_versions(one.file, other.file):
         return True
     names = {*_NAME.findall(one.place.text)} | {*_NAME.findall(other.place.text)}
     shared = any(name in one.place.text and name in other.place.text for name in names)
     apart = Path(one.file).parent != Path(other.file).parent or frozenset((one.file, other.file)) in siblings
-    return shared and not apart
+    return not apart and (shared or _differs_in_values(one.place.text, other.place.text))
+
+
+def _of_other_years(one: Statement, other: Statement) -> bool:
+    """Return whether two statements are rows of tables of different years."""
+    years = [{word for word in each.above if _YEAR.fullmatch(word)} for each in (one, other)]
+    are_rows = all(kit.cells_of(each.place.text) for each in (one, other))
+    return are_rows and all(years) and years[0].isdisjoint(years[1])
+
+
+async def _judged(claim: str, text: str, judge: Judge) -> float:
+    [judgment] = await judge(claim, [text])
+    return judgment.contradicted
+
+
+def _core(text: str, value: Value) -> str:
+    """Return a statement without what follows the clause of `value`: "It was built in 1817, the oldest here"."""
+    after = _CLAUSE_END.search(text, value.end)
+    return text[: after.start()] + "." if after else text
+
+
+def _differs_in_values(one: str, other: str) -> bool:
+    """Return whether two sentences have the same words, or one of them more, around values that exclude each other."""
+    if not all(text.rstrip().endswith((".", "!")) and ": " not in text for text in (one, other)):
+        return False  # fields of forms, and items of lists
+    fewer, more = sorted(({*content_terms(without(text, values(text)))} for text in (one, other)), key=len)
+    return len(fewer) >= _SAME and fewer <= more and bool(excluding(one, other))
+
+
+def excluding(one: str, other: str) -> tuple[Value, Value] | tuple[()]:
+    """Return the first two values of statements that exclude each other, and that agree with no other one there."""
+    pairs = [(first, second, relate(first, second)) for first in values(one) for second in values(other)]
+    comparable = [
+        pair
+        for pair in pairs
+        if pair[2] is not Relation.INCOMPARABLE and not pair[0].kind.startswith(("version", "label", "ordinal"))
+    ]
+    alike = {each for *pair, relation in comparable if relation is not Relation.EXCLUDED for each in pair}
+    apart = ((first, second) for first, second, relation in comparable if relation is Relation.EXCLUDED)
+    return next((pair for pair in apart if not {*pair} & alike), ())
 
 
 def _bare(text: str) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from robust_qa.kit import quantities, same_value, words
+from robust_qa.kit import words
+from rqa_claims import Relation, relate, values
 
 from .reports import Finding, Place
 
@@ -53,11 +54,11 @@ def duplicates(given: Sequence[tuple[str, Place]]) -> list[Finding]:
 
 
 def _difference(one: str, other: str) -> str:
-    """Return the first two quantities that differ, as words to append, "" if all are the same or of other kinds."""
-    for first, second in zip(quantities(one), quantities(other), strict=False):
+    """Return the first two values that differ, as words to append, "" if all are the same or of other kinds."""
+    for first, second in zip(values(one), values(other), strict=False):
         if first.kind != second.kind:
             break
-        if not same_value(first.kind, first.value, second.value):
+        if relate(first, second) is Relation.EXCLUDED:
             return f", but one says {first.text} and the other {second.text}"
     return ""
 

@@ -24,9 +24,9 @@ _STYLE = re.compile(
 )
 _COLOUR = re.compile(r"(?<![\w-])(color|background(?:-color)?)\s*:\s*([^;]+)", re.I)
 _NAMES = {"white": "#ffffff", "#fff": "#ffffff", "black": "#000000", "#000": "#000000"}
-_RUNS = re.compile(r"<w:r[ >].*?</w:r>", re.S)
+_RUNS = re.compile(r"<w:r[ >](?:(?!<w:r[ >]).)*?</w:r>", re.S)
 _VANISHED = re.compile(r"<w:vanish ?/>|<w:color w:val=\"FFFFFF\"", re.I)
-_TEXT = re.compile(r"<w:t(?: [^>]*)?>([^<]*)</w:t>")
+_TEXT = re.compile(r"<w:t(?: [^<>]*)?>([^<]*)</w:t>")
 
 
 def hidden_text(path: Path) -> Iterator[Finding]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from robust_qa import InputError
-from robust_qa.documents import Call, Unreadable, find, is_gone, isolated, read, shown
+from rqa_files import Call, Formats, Rules, Unreadable, find, is_gone, isolated, read, shown
 
 from .contradictions import Judge, Statement, contradictions, statements
 from .duplicates import duplicates
 from .hidden import hidden_text, instructions
 from .reports import Finding, Place
+from .rows import Row, disagreements, rows
 
 _SIBLINGS = 3  # equal paragraphs of two files that have one template
 
@@ -23,23 +24,27 @@ class Corpus:
 
     files: int = 0
     statements: list[Statement] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     paragraphs: list[tuple[str, Place]] = field(default_factory=list)
     blocks: list[Place] = field(default_factory=list)  # also headings and code
     hidden: list[Finding] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_corpus(paths: Sequence[Path]) -> Corpus:
-    """Read the files at and under `paths`. Raises InputError for a path that does not exist."""
+def read_corpus(paths: Sequence[Path], formats: Formats, rules: Rules) -> Corpus:
+    """Read the files at and under `paths` that are of one of `formats`, without what `rules` leave out.
+
+    Raises InputError for a path that is gone.
+    """
     for path in paths:
         if is_gone(path):
             raise InputError(f"There is no file or folder {path}.", hint="Check the path.")
-    found = find(paths)
+    found = find(paths, formats=formats, rules=rules)
     corpus = Corpus(skipped=list(found.skipped))
     for path in found.files:
         file = shown(path)
         try:
-            documents = list(read(path, lambda where, why: corpus.skipped.append((where, why))))
+            documents = [*read(path, lambda where, why: corpus.skipped.append((where, why)), formats)]
             corpus.hidden += isolated(Call(path, hidden_text, (path,)))
         except (OSError, Unreadable) as error:
             corpus.skipped.append((file, str(error)))
@@ -47,6 +52,7 @@ def read_corpus(paths: Sequence[Path]) -> Corpus:
         corpus.files += 1
         for document in documents:
             corpus.statements += statements(document, file)
+            corpus.rows += rows(document, file)
             for block in document.blocks:
                 place = Place(document.source, block.line, block.text)
                 corpus.blocks.append(place)
@@ -62,7 +68,8 @@ async def lint(corpus: Corpus, least: float, judge: Judge) -> list[Finding]:
     """
     copies = duplicates(corpus.paragraphs)
     siblings = {frozenset(each.files) for each in copies if each.times >= _SIBLINGS}
-    found = await contradictions(corpus.statements, least, siblings, judge)
+    found = disagreements(corpus.rows, corpus.statements)
+    found += await contradictions(corpus.statements, least, siblings, judge)
     return [*instructions(corpus.blocks), *corpus.hidden, *grouped(found), *copies]
 
 

@@ -24,6 +24,11 @@ def shown(place: Place) -> str:
     return f"{_relative(place.source)}:{place.line}" if place.line else _relative(place.source)
 
 
+def uri_of(place: Place) -> str:
+    """Return a link to the file of a place, "" if it is no file."""
+    return Path(place.source).as_uri() if Path(place.source).is_absolute() else ""
+
+
 def count_of(findings: int, files: int) -> str:
     """Return how many findings there are in how many files."""
     return f"{findings} finding{'s' * (findings != 1)} in {files} file{'s' * (files != 1)}"
@@ -57,10 +62,13 @@ def page(findings: Sequence[Finding], titles: Mapping[str, str], files: int) -> 
 
 
 def _article(finding: Finding) -> str:
-    places = "".join(
-        f"<p>{html.escape(place.text)}<br><code>{html.escape(shown(place))}</code></p>" for place in finding.places
-    )
+    places = "".join(f"<p>{html.escape(place.text)}<br><code>{_linked(place)}</code></p>" for place in finding.places)
     return f"<article><h3>{html.escape(described(finding))}</h3>{places}</article>"
+
+
+def _linked(place: Place) -> str:
+    name, uri = html.escape(shown(place)), html.escape(uri_of(place))
+    return f'<a href="{uri}">{name}</a>' if uri else name
 
 
 def _location(place: Place) -> dict[str, Any]:

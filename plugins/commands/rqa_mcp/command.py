@@ -12,8 +12,8 @@ import click
 
 from robust_qa import MissingError
 from robust_qa.cli import Answering, answering_options
-from robust_qa.cli.http_server import Address, address_options
 from robust_qa.kit import install_hint
+from rqa_http.serving import Address, address_options
 
 if TYPE_CHECKING:
     from robust_qa import Key
@@ -84,6 +84,6 @@ def mcp(
                 stateless_http=True, transport_security=security
             )
             run.say(f"serving tools at {address.url}/mcp. Stop with Ctrl-C")
-            await address.serve(app, seconds=_ENDING)
+            await address.serve(app, run.say, seconds=_ENDING)
 
         in_session(run, options, work)

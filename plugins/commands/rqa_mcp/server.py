@@ -13,7 +13,7 @@ from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, Res
 from pydantic import ValidationError
 
 from robust_qa import __version__
-from robust_qa.batch import portable
+from robust_qa.answering import portable
 
 if TYPE_CHECKING:
     from .tools import Tools

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from pydantic import Field
 
-from robust_qa import Answer, InputError, Question, RqaError
-from robust_qa.answering import check_question
+from robust_qa import Answer, InputError, Message, Question, RqaError
+from robust_qa.answering import check_question, corrected
 from robust_qa.cli import as_json
 from robust_qa.cli.answering import command_session
-from robust_qa.documents import Unreadable, is_skipped, read, unmoved
 from robust_qa.kit import printable
+from rqa_conversation import understood
+from rqa_files import Formats, Unreadable, is_skipped, read, unmoved
 
 if TYPE_CHECKING:
     from robust_qa.answering import Session
@@ -31,7 +32,8 @@ Tool = Callable[..., Awaitable[Any]]
 _KEPT = 2000  # passages that can be read as resources
 _LISTED = 500  # documents in one list
 _FIELDS = tuple(
-    "answer abstained reason confidence citations conflicts best_guess closest standing checks strategy usage".split()
+    """question corrections answer abstained reason confidence citations conflicts best_guess closest standing checks
+    strategy usage""".split()
 )
 
 
@@ -48,10 +50,14 @@ class Tools:
 
     async def ask(
         self,
-        question: Annotated[str, Field(min_length=1, description="A question that can be understood alone.")],
+        question: Annotated[str, Field(min_length=1, description="A question, which `earlier` may complete.")],
         strategy: Annotated[str | None, Field(description="The strategy. By default the configured one.")] = None,
         documents: Annotated[
             list[str] | None, Field(description="Paths of files or folders to answer from, instead of the index.")
+        ] = None,
+        earlier: Annotated[
+            list[str] | None,
+            Field(description="Earlier questions of the conversation, if the question cannot be understood alone."),
         ] = None,
     ) -> dict[str, Any]:
         """Answer a question from documents.
@@ -59,9 +65,11 @@ class Tools:
         `citations` quote the sentences that support the answer. If the documents contradict each other, `conflicts`
         has the sides. Without a sure answer, `answer` is null, `best_guess` is the likeliest one with its
         confidence, and `closest` has the closest passages. If a language model answered, `standing` says whether the
-        documents support it, and `checks` has the verdict on each sentence.
+        documents support it, and `checks` has the verdict on each sentence. `question` is what was answered.
         """
-        return self._told(await self._answer(question, strategy, documents))
+        messages = [Message("user", each) for each in earlier or ()]
+        alone = await understood(self._session, question.strip(), messages)
+        return self._told(alone.asked_back or await self._answer(alone.question, strategy, documents))
 
     async def search(
         self,
@@ -71,7 +79,9 @@ class Tools:
         """Find passages in the documents, the most relevant first."""
         check_question(query)
         await self._session.keep_fresh()
-        passages = await self._session.toolbox_for(Question(query)).retrieve(query, k=k)
+        toolbox = self._session.toolbox_for(Question(query))
+        spelt = corrected(query, await self._session.corrections(query, toolbox))
+        passages = await toolbox.retrieve(spelt, k=k)
         return [
             {
                 "text": passage.text,
@@ -91,7 +101,7 @@ class Tools:
 
         `uri` is the text of the document as a resource. `total` counts all documents, of which at most 500 are listed.
         """
-        documents = await self._session.documents()
+        documents = await self._session.files()
         found = [name for name in sorted(documents) if containing.casefold() in name.casefold()]
         listed = [
             {
@@ -105,12 +115,12 @@ class Tools:
 
     async def document(self, id: str) -> str:
         """Return the text of an indexed document."""
-        name = next((name for name in await self._session.documents() if _digest(name) == id), None)
+        name = next((name for name in await self._session.files() if _digest(name) == id), None)
         path = unmoved(name) if name is not None else None
         if path is None:
             raise ResourceNotFoundError(f"There is no document {id!r}. List the documents again.")
         try:
-            return await asyncio.to_thread(_text, path)
+            return await asyncio.to_thread(_text, path, self._run.host.file_formats)
         except (OSError, Unreadable) as error:
             raise ResourceError(printable(f"{name} cannot be read: {error}.")) from error
 
@@ -175,8 +185,8 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _text(path: Path) -> str:
-    blocks = [block.text for document in read(path, lambda *_: None) for block in document.blocks]
+def _text(path: Path, formats: Formats) -> str:
+    blocks = [block.text for document in read(path, lambda *_: None, formats) for block in document.blocks]
     return printable("\n\n".join(blocks))
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +21,14 @@ from starlette.routing import Route
 from robust_qa import Answer, RqaError
 from robust_qa.cli import as_json, marked_answer
 from robust_qa.kit import printable
+from rqa_conversation import understood
 
 from .capacity import Capacity
 from .chat import Completion
 from .examples import examples
 from .metrics import Metrics
 from .requests import ApiError, Ask, Chat, api_error, read
-from .static import document, page
+from .static import document, page, text
 from .streaming import ALIVE, Events, Growing, as_event
 
 if TYPE_CHECKING:
@@ -33,14 +36,21 @@ if TYPE_CHECKING:
 
     from robust_qa.answering import Session, Watcher
 
+    from .remote import Remote
 
-def application(session: Session, models: Mapping[str, str], capacity: Capacity, *, most: int) -> ASGIApp:
-    """Return the application that answers with `session`.
+_ANSWERS = 500  # that links lead to
 
-    `models`: strategies by name of the model. `most`: bytes of a request.
+
+def application(
+    remote: Remote, models: Mapping[str, str], capacity: Capacity, *, most: int, follow: bool = True
+) -> ASGIApp:
+    """Return the application that answers with the session of `remote`.
+
+    `models`: strategies by name of the model. `most`: bytes of a request. `follow`: complete a question from those
+    before.
     """
     metrics = Metrics()
-    pages = _Pages(session, models, capacity, metrics, most)
+    pages = _Pages(remote, models, capacity, metrics, most=most, follow=follow)
     app = Starlette(
         routes=[
             Route("/", pages.root),
@@ -49,9 +59,11 @@ def application(session: Session, models: Mapping[str, str], capacity: Capacity,
             Route("/v1/models", pages.list_models),
             Route("/v1/models/{name:path}", pages.show_model),
             Route("/v1/chat/completions", pages.chat, methods=["POST"]),
+            Route("/v1/rqa/answers/{id}", pages.answer),
             Route("/v1/rqa/ask", pages.ask, methods=["POST"]),
             Route("/v1/rqa/document", pages.document),
             Route("/v1/rqa/documents", pages.documents),
+            Route("/v1/rqa/text", pages.text),
         ],
         exception_handlers={ApiError: _failed, RqaError: _failed, HTTPException: _failed},
     )
@@ -60,13 +72,23 @@ def application(session: Session, models: Mapping[str, str], capacity: Capacity,
 
 class _Pages:
     def __init__(
-        self, session: Session, models: Mapping[str, str], capacity: Capacity, metrics: Metrics, most: int
+        self,
+        remote: Remote,
+        models: Mapping[str, str],
+        capacity: Capacity,
+        metrics: Metrics,
+        *,
+        most: int,
+        follow: bool,
     ) -> None:
-        self._session = session
+        self._remote = remote
+        self._session = remote.session
         self._models = models
         self._capacity = capacity
         self._metrics = metrics
         self._most = most
+        self._follow = follow
+        self._answers: dict[str, dict[str, Any]] = {}  # the last ones, for links to them
 
     async def root(self, request: Request) -> Response:
         return page()
@@ -79,16 +101,30 @@ class _Pages:
         return Response(counts, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     async def document(self, request: Request) -> Response:
-        indexed = await self._session.documents()
+        indexed = await self._remote.run(self._session.files())
         return await asyncio.to_thread(document, request.query_params.get("file", ""), indexed)
 
+    async def text(self, request: Request) -> Response:
+        given = request.query_params
+        indexed = await self._remote.run(self._session.files())
+        formats = self._session.components.host.file_formats
+        quoted = given.get("quote", ""), given.get("place", "")
+        return _json(await asyncio.to_thread(text, given.get("file", ""), indexed, formats, *quoted))
+
     async def documents(self, request: Request) -> Response:
-        names = await self._session.documents()
+        names = await self._remote.run(self._session.files())
         whole = [Path(name) for name in names if Path(name).is_absolute()]
         folder = os.path.commonpath([path.parent for path in whole]) if whole and len(whole) == len(names) else ""
-        return _json(
-            {"count": len(names), "folder": folder, "examples": await examples(self._session) if names else []}
-        )
+        shown = await self._remote.run(examples(self._session)) if names else []
+        parts = self._session.components
+        kept = any(parts.recorder(name) for name in parts.host.names("recorder"))
+        return _json({"count": len(names), "folder": folder, "examples": shown, "history": kept})
+
+    async def answer(self, request: Request) -> Response:
+        found = self._answers.get(request.path_params["id"])
+        if found is None:
+            raise ApiError(404, "The server does not have this answer any more. Ask again.", code="answer_not_found")
+        return _json(found)
 
     async def list_models(self, request: Request) -> Response:
         return _json({"object": "list", "data": [*map(self._model, self._models)]})
@@ -99,7 +135,11 @@ class _Pages:
 
     async def chat(self, request: Request) -> Response | Events:
         chat = await read(request, Chat, self._most)
-        completion = Completion(self._session, self._capacity, self._metrics, chat, self._strategy(chat.model))
+        strategy = self._strategy(chat.model)
+        base = str(request.base_url)
+        completion = Completion(
+            self._remote, self._capacity, self._metrics, chat, strategy, base=base, follow=self._follow
+        )
         if chat.stream:
             return Events(completion.events(), self._capacity)
         with self._capacity.admitted():
@@ -113,7 +153,15 @@ class _Pages:
 
         async def answer(watcher: Watcher | None = None) -> Answer:
             async with self._capacity.turn():
-                return await self._metrics.counted(self._session.answer(question, strategy=name, watcher=watcher))
+                follow = self._follow and asked.follow
+                completing = understood(self._session, question.text, asked.messages(), follow=follow)
+                alone = await self._remote.run(completing)
+                if alone.asked_back:
+                    return replace(alone.asked_back, strategy=name)
+                whole = replace(question, text=alone.question)
+                answering = self._session.answer(whole, strategy=name, watcher=watcher)
+                found = await self._metrics.counted(self._remote.run(answering))
+                return replace(found, usage=alone.usage + found.usage)
 
         async def events() -> AsyncIterator[bytes]:
             growing = Growing()
@@ -122,9 +170,12 @@ class _Pages:
                 async for changed in changes:
                     yield as_event({"step": growing.doing, "text": growing.text}) if changed else ALIVE
             found = answering.result()
-            yield as_event(
-                {"answer": as_json(found), "lead": printable(found.lead) if found.abstained else marked_answer(found)}
-            )
+            id, whole = secrets.token_urlsafe(9), as_json(found)
+            lead = printable(found.lead) if found.abstained else marked_answer(found)
+            self._answers[id] = {"id": id, "question": question.text, "answer": {**whole, "trace": []}, "lead": lead}
+            if len(self._answers) > _ANSWERS:
+                del self._answers[next(iter(self._answers))]
+            yield as_event({"id": id, "answer": whole, "lead": lead})
 
         if asked.stream:
             return Events(events(), self._capacity)

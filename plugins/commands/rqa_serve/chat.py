@@ -10,28 +10,40 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from robust_qa import Answer, Question, Usage
-from robust_qa.answering import condensed
-from robust_qa.kit import printable
+from rqa_conversation import understood
 
 from .footnotes import page_of
 from .requests import Chat, task_reply, without_context
 from .streaming import ALIVE, Growing, as_event
 
 if TYPE_CHECKING:
-    from robust_qa.answering import Session, Watcher
+    from robust_qa.answering import Watcher
 
     from .capacity import Capacity
     from .metrics import Metrics
+    from .remote import Remote
 
 
 class Completion:
     """The completion of one request, by one strategy."""
 
-    def __init__(self, session: Session, capacity: Capacity, metrics: Metrics, chat: Chat, strategy: str) -> None:
-        self._session = session
+    def __init__(
+        self,
+        remote: Remote,
+        capacity: Capacity,
+        metrics: Metrics,
+        chat: Chat,
+        strategy: str,
+        *,
+        base: str,
+        follow: bool = True,
+    ) -> None:
+        self._remote = remote
         self._capacity = capacity
         self._metrics = metrics
         self._strategy = strategy
+        self._base = base  # the server's address
+        self._follow = follow
         last, self._earlier = chat.question()
         self._reply = None if self._earlier else task_reply(last)
         self._question = without_context(last)
@@ -41,7 +53,7 @@ class Completion:
     async def whole(self) -> dict[str, Any]:
         """Return the completion. Raises RqaError or ApiError."""
         answer, usage = await self._answer()
-        page = page_of(answer)
+        page = page_of(answer, self._base, asked=self._question)
         message = {"role": "assistant", "content": page.text, "refusal": None, "annotations": page.annotations}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return {**self._head, "object": "chat.completion", "choices": [choice], "usage": _usage(usage)}
@@ -54,14 +66,14 @@ class Completion:
         sent = ""
         async with aclosing(growing.until(answering)) as changes:  # type: ignore[type-var]
             async for changed in changes:
+                text = growing.text
                 if not changed:
                     yield ALIVE
-                elif growing.text.startswith(sent) and growing.text != sent:
-                    yield self._chunk({"content": growing.text[len(sent) :]})
-                    sent = growing.text
+                elif text.startswith(sent) and text != sent:
+                    yield self._chunk({"content": text[len(sent) :]})
+                    sent = text
         answer, usage = answering.result()
-        # If the strategy did not give the answer that the model was writing, it follows below that one.
-        page = page_of(answer, after="" if printable(answer.lead).startswith(sent) else f"{sent}\n\n")
+        page = page_of(answer, self._base, asked=self._question, sent=sent)
         yield self._chunk({"content": page.text[len(sent) :], "annotations": page.annotations})
         yield self._chunk({}, finish="stop")
         if self._counted:
@@ -72,11 +84,13 @@ class Completion:
         if self._reply is not None:
             return Answer(self._reply), Usage()
         async with self._capacity.turn():
-            text, usage = await condensed(self._session, self._question, self._earlier)
-            answer = await self._metrics.counted(
-                self._session.answer(Question(text), strategy=self._strategy, watcher=watcher)
-            )
-            return answer, usage + answer.usage
+            session = self._remote.session
+            alone = await self._remote.run(understood(session, self._question, self._earlier, follow=self._follow))
+            if alone.asked_back:
+                return alone.asked_back, alone.usage
+            answering = session.answer(Question(alone.question), strategy=self._strategy, watcher=watcher)
+            answer = await self._metrics.counted(self._remote.run(answering))
+            return answer, alone.usage + answer.usage
 
     def _chunk(self, delta: Mapping[str, Any], finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}

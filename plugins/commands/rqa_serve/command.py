@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,9 @@ import click
 
 from robust_qa import MissingError
 from robust_qa.cli import Answering, FiniteFloat, answering_options, history_option
-from robust_qa.cli.http_server import Address, address_options
 from robust_qa.kit import install_hint
+from rqa_conversation.options import follow_option
+from rqa_http.serving import Address, address_options
 
 if TYPE_CHECKING:
     from robust_qa import Key
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_REQUEST = 4 << 20  # bytes
+_SWITCHING = 0.001  # seconds after which a thread that works lets the server's go on
 
 
 @click.command("serve", epilog="Example: rqa serve --docs notes/ -s rag,astute")
@@ -42,6 +45,7 @@ _LONGEST_REQUEST = 4 << 20  # bytes
 )
 @answering_options(several=True)
 @history_option
+@follow_option
 @click.pass_obj
 def serve(
     run: Run,
@@ -53,6 +57,7 @@ def serve(
     jobs: int,
     timeout: float,
     strategy: tuple[str, ...],
+    no_follow: bool,
     **answering: Any,
 ) -> None:
     """Answer questions over HTTP: on a page for people, and as OpenAI's chat completions for programs.
@@ -67,15 +72,20 @@ def serve(
 
     from .app import application, offered
     from .capacity import Capacity
+    from .remote import Remote
 
+    sys.setswitchinterval(_SWITCHING)
     address = Address(host, port, token)
     with address.socket:
 
         async def work(session: Session) -> None:
             models = offered(session, strategy)
-            app = application(session, models, Capacity(jobs, timeout), most=_LONGEST_REQUEST)
+            app = application(
+                Remote(session), models, Capacity(jobs, timeout), most=_LONGEST_REQUEST, follow=not no_follow
+            )
             run.say(f"serving {', '.join(models)} at {address.url}/v1. Stop with Ctrl-C")
             run.say(f"open {address.url} in a browser to ask there")
-            await address.serve(app, seconds=timeout + 1, unguarded=("/", "/health"))
+            seconds = timeout + 1
+            await address.serve(app, run.say, seconds=seconds, unguarded=("/", "/health"), in_thread=True)
 
         in_session(run, Answering(**answering), work, record="serve")

@@ -42,7 +42,7 @@ def api_error(error: RqaError) -> ApiError:
 
 # Open WebUI quotes the chat between tags, LibreChat quotes it last. Both begin each turn with its role.
 _CHAT = re.compile(r"(?:<chat_history>|\n\nConversation:)\s(.+?)(?:</chat_history>|\Z)", re.DOTALL)
-_QUESTION = re.compile(r"^USER: (.+?)\s*(?=^(?:USER|ASSISTANT|AI): |\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_QUESTION = re.compile(r"^USER: (.+?)(?=^(?:USER|ASSISTANT|AI): |\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _FORM = re.compile(r'"(\w+)"\s*:\s*(["\[])')  # a field of the JSON that a task asks for
 _USER_QUERY = re.compile(r"<user_query>(.+?)</user_query>", re.DOTALL)
 _TITLE = 60  # characters
@@ -54,7 +54,7 @@ def task_reply(message: str) -> str | None:
     The title is the first question, cut, and the search query is the last question. Other fields are empty.
     """
     chat = _CHAT.search(message)
-    questions = _QUESTION.findall(chat[1]) if chat else []
+    questions = [text for each in _QUESTION.findall(chat[1]) if (text := each.strip())] if chat else []
     if not chat or not questions:
         return None
     title = shorten(questions[0], _TITLE, placeholder="…")
@@ -116,7 +116,7 @@ class Format(msgspec.Struct):
 
 
 class Chat(msgspec.Struct):
-    """A request for a chat completion. Further fields, such as `temperature`, have no effect."""
+    """A request for a chat completion. Further fields, such as `temperature` and `tools`, have no effect."""
 
     model: str
     messages: list[Turn]
@@ -124,17 +124,23 @@ class Chat(msgspec.Struct):
     stream_options: StreamOptions | None = None
     n: int | None = None
     response_format: Format | None = None
+    tool_choice: str | dict[str, Any] | None = None
 
     def question(self) -> tuple[str, list[Message]]:
         """Return the text of the last user message and the messages before it.
 
-        Raises ApiError if there is none, or if the request wants several completions or another form than text.
+        Raises ApiError if there is none, or if the request wants several completions, another form than text or a tool.
         """
         if self.n not in (None, 1):
             raise ApiError(400, "`n` must be 1. rqa gives one answer.", code="unsupported_value", param="n")
         if self.response_format and self.response_format.type != "text":
             message = "`response_format` must be text. For an answer as JSON, ask /v1/rqa/ask."
             raise ApiError(400, message, code="unsupported_value", param="response_format")
+        if self.tool_choice not in (None, "auto", "none"):
+            message = (
+                "rqa calls no tools, so `tool_choice` must be auto or none. For an answer as JSON, ask /v1/rqa/ask."
+            )
+            raise ApiError(400, message, code="unsupported_value", param="tool_choice")
         turns = [turn for turn in self.messages if turn.role in ("user", "assistant") and turn.text]
         if not turns or turns[-1].role != "user":
             raise ApiError(400, "The last of `messages` must be a question of the role `user`.")
@@ -148,13 +154,28 @@ class _Given(msgspec.Struct):
     id: str = ""
 
 
+class _Earlier(msgspec.Struct):
+    question: str
+    answer: str | None = None
+
+
 class Ask(msgspec.Struct):
-    """A request for a whole answer. `passages` replace retrieval. With `stream`, the answer comes as events."""
+    """A request for a whole answer. `passages` replace retrieval. With `stream`, the answer comes as events.
+
+    A question is completed from the `earlier` ones, unless `follow` is false.
+    """
 
     text: str = msgspec.field(name="question")
     strategy: str | None = None
     passages: list[str | _Given] | None = None
     stream: bool | None = None
+    earlier: list[_Earlier] = []
+    follow: bool = True
+
+    def messages(self) -> list[Message]:
+        """Return the earlier questions and answers as messages."""
+        turns = [(Message("user", turn.question), Message("assistant", turn.answer or "")) for turn in self.earlier]
+        return [message for turn in turns for message in turn if message.content]
 
     def question(self) -> Question:
         """Return the question with its passages. Raises ApiError if it is empty."""

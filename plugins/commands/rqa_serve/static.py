@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from robust_qa.documents import unmoved
+from rqa_files import Formats, Unreadable, unmoved
+from rqa_files.showing import View, view_of
 
 from .requests import ApiError
 
@@ -56,14 +57,28 @@ def _digest(content: str) -> str:
     return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
+def _path(name: str, indexed: Container[str]) -> Path:
+    """Return the path of the file `name`. Raises ApiError unless it is one of `indexed` and is still there."""
+    path = unmoved(name) if name in indexed else None
+    if path is None:
+        raise ApiError(404, f"There is no indexed document {name!r}.", code="document_not_found")
+    return path
+
+
+def text(name: str, indexed: Container[str], formats: Formats, quote: str, place: str) -> View:
+    """Return the text of the file `name` around a quote. Raises ApiError if it is not indexed or cannot be read."""
+    try:
+        return view_of(_path(name, indexed), formats, quote, place)
+    except (OSError, Unreadable) as error:
+        raise ApiError(404, f"{name} cannot be read: {error}.", code="document_not_found") from error
+
+
 def document(name: str, indexed: Container[str]) -> Response:
     """Return the file `name`, which must be one of `indexed`. Raises ApiError otherwise, or if it is gone.
 
     A browser shows text and PDF, and saves all else. No document is ever a page of this server.
     """
-    path = unmoved(name) if name in indexed else None
-    if path is None:
-        raise ApiError(404, f"There is no indexed document {name!r}.", code="document_not_found")
+    path = _path(name, indexed)
     policy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
     if path.suffix.lower() == ".pdf":  # a sandbox would also keep out the browser's viewer
         kind, disposition = "application/pdf", "inline"

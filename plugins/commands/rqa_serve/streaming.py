@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +24,7 @@ _ALIVE = 10.0  # seconds between such comments
 
 
 class Growing:
-    """A watcher that holds the current step and the answer so far."""
+    """A watcher that holds the current step and the answer so far. Another thread may tell it."""
 
     streaming = True
 
@@ -32,14 +32,19 @@ class Growing:
         self.text = ""
         self.doing = ""
         self._changed = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
     def step(self, what: str) -> None:
         self.doing = single_line(what)
-        self._changed.set()
+        self._tell()
 
     def answer(self, text: str) -> None:
         self.text = printable(text)
-        self._changed.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        with suppress(RuntimeError):  # the server has stopped
+            self._loop.call_soon_threadsafe(self._changed.set)
 
     async def until(self, answering: asyncio.Task[Any]) -> AsyncIterator[bool]:
         """Yield True at each change, and False when there is none for a while, until `answering` is done.

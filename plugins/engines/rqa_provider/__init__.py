@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import ConfigError, InputError
+from robust_qa import ConfigError, InputError, Registry, hookimpl
 
 if TYPE_CHECKING:
-    from robust_qa.batch import Job, Result
+    from rqa_rows import Job, Result
 
 
 class Provider:
@@ -48,7 +48,7 @@ class Provider:
 
     async def run(self, rows: AsyncIterator[tuple[int, bytes]], job: Job) -> None:
         """Answer the rows here, and send the calls of their reader in waves."""
-        from robust_qa.batch import answer_all
+        from rqa_rows import answer_all
 
         from .journal import Journal
         from .waves import Waves
@@ -73,3 +73,9 @@ def _beside(out: str | None) -> Path:
         raise InputError("Engine 'provider' records its batches beside the output file.", hint="Add -o FILE.jsonl.")
     path = Path(out).resolve()
     return path.with_name(f"{path.name}.batches")
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.engine("provider", "rqa_provider:Provider", summary="answers in batches of the provider, at half price")

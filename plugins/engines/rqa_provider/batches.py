@@ -21,12 +21,12 @@ from robust_qa import (
     UnavailableError,
     Usage,
 )
-from robust_qa.answering import estimate_tokens
+from rqa_prompts import estimate_tokens
 
 from .journal import Journal
 
 if TYPE_CHECKING:
-    from robust_qa.batch import ReaderHandle
+    from robust_qa import ReaderHandle
 
 T = TypeVar("T")
 

@@ -12,7 +12,8 @@ from .batches import Batches, Total
 from .journal import Journal
 
 if TYPE_CHECKING:
-    from robust_qa.batch import Job, ReaderHandle
+    from robust_qa import ReaderHandle
+    from rqa_rows import Job
 
 PROVIDER_BATCHES = "provider_batches"  # the method of readers that have a batch API
 _QUIET = 1.0  # seconds without a new call before a wave is sent

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import InputError, MissingError
+from robust_qa import InputError, MissingError, Registry, hookimpl
 
 if TYPE_CHECKING:
-    from robust_qa.batch import Job, Output
+    from rqa_rows import Job, Output
 
 _LEAST_CHUNK, _MOST_CHUNK = 8, 256  # rows
 
@@ -76,3 +76,9 @@ class Ray:
                 job.say(f"workers: {count}, because --jobs or `concurrency` allows no more")
             chunk_rows = min(max(job.jobs // count, _LEAST_CHUNK), _MOST_CHUNK)
             await Pool(rows, job, count=count, cpus=cpus, gpus=options.gpus, chunk_rows=chunk_rows).run()
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.engine("ray", "rqa_ray:Ray", summary="answers on the machines of a Ray cluster")

@@ -15,10 +15,10 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from robust_qa import PluginError, RqaError, UnavailableError
-from robust_qa.batch import Result
+from rqa_rows import Result
 
 if TYPE_CHECKING:
-    from robust_qa.batch import Job, Recipe, Worker
+    from rqa_rows import Job, Recipe, Worker
 
 Row = tuple[int, bytes]
 _CONNECT = 10.0  # seconds

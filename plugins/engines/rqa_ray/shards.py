@@ -16,7 +16,7 @@ from robust_qa.kit import atomic_write
 from .source import filesystem
 
 if TYPE_CHECKING:
-    from robust_qa.batch import Job
+    from rqa_rows import Job
 
 Format = Literal["jsonl", "parquet"]
 _MANIFEST = "manifest.json"

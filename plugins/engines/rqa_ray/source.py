@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from robust_qa import InputError, MissingError
-from robust_qa.batch import input_rows, read_lines
+from rqa_rows import input_rows, read_lines
 
 _PARQUET = ".parquet"
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".txt", ".csv", ".tsv", _PARQUET)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import CutError, Passage, RqaError
-from robust_qa.kit import Prompter, Prompts, ask_each, fenced
+from robust_qa import CutError, Passage, Registry, RqaError, hookimpl
+from robust_qa.kit import ask_each
+from rqa_prompts import Prompter, Prompts, fenced
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -71,3 +72,9 @@ class Judge:
         if not said:
             return UNCLEAR
         return _SCORES[said[-1 if aloud else 0].lower()]
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.evaluator("judge", "rqa_judge:Judge", summary="a language model that says yes or no of each text")

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import RqaError
+from robust_qa import Registry, RqaError, hookimpl
 
 if TYPE_CHECKING:
     from .engine import Engine
+
+_Score = Annotated[float, Meta(ge=-1, le=1)]
 
 
 class T5:
@@ -36,6 +38,8 @@ class T5:
         """The [evaluator.NAME] table."""
 
         model: Path | None = None  # model folder; default: the packaged model
+        upper: _Score | None = None  # threshold from which a passage is relevant; default: the model's
+        lower: _Score | None = None  # threshold below which it is irrelevant; default: the model's
         threads: Annotated[int, Meta(ge=0)] = 0  # cores to use; 0: all cores of this process
 
     def __init__(self, options: Options) -> None:
@@ -44,7 +48,9 @@ class T5:
         self.folder = options.model or PACKAGED
         check(self.folder)
         self.settings = read_settings(self.folder)
-        self.upper, self.lower = self.settings.upper, self.settings.lower  # read by strategies with thresholds
+        # Strategies with thresholds read these.
+        self.upper = self.settings.upper if options.upper is None else options.upper
+        self.lower = self.settings.lower if options.lower is None else options.lower
         self.titles = self.settings.input == "title-text"  # read by callers that join title and text
         self._threads = options.threads
         self._engine: Engine | None = None
@@ -85,3 +91,9 @@ class T5:
 
                 self._engine = Engine(self.folder, self._threads)
             return self._engine
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.evaluator("t5", "rqa_t5:T5", rank=10, summary="a trained T5 or BERT on CTranslate2, offline")

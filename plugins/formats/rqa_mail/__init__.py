@@ -10,18 +10,8 @@ from dataclasses import replace
 from email.message import EmailMessage, MIMEPart
 from email.utils import parsedate_to_datetime
 
-from robust_qa.documents import (
-    Block,
-    Blocks,
-    Document,
-    File,
-    Report,
-    Unreadable,
-    read_file,
-    read_html,
-    read_plain,
-    unlined,
-)
+from robust_qa import Registry, hookimpl
+from rqa_files import Block, Blocks, Document, File, Report, Unreadable, read_file, read_html, read_plain, unlined
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MESSAGE = re.compile(rb"^From .*\n", re.M)  # the line between the messages of a mailbox
@@ -31,9 +21,9 @@ _HEADER = re.compile(
 _EARLIER = re.compile(r"^-{3,} ?(?:Original Message|Ursprüngliche Nachricht) ?-{3,}\n.*", re.M | re.S | re.I)
 
 
-def is_mail(text: str) -> bool:
-    """Return whether `text` begins with the headers of a message."""
-    return _HEADER.match(text) is not None
+def is_mail(file: File) -> bool:
+    """Return whether a text begins with the headers of a message."""
+    return _HEADER.match(file.beginning) is not None
 
 
 def read_mail(file: File, report: Report) -> Iterator[Document]:
@@ -76,7 +66,13 @@ def _message(content: bytes, file: File, report: Report, place: str = "") -> Ite
         shown = f"{place}, {name}" if place else name
         try:
             payload = each.get_payload(decode=True)
-            inner = File(file.path, file.limit, inside=name, content=payload if isinstance(payload, bytes) else b"")
+            inner = File(
+                file.path,
+                file.limit,
+                formats=file.formats,
+                inside=name,
+                content=payload if isinstance(payload, bytes) else b"",
+            )
             for document in read_file(inner, report):
                 yield _attached(document, part, shown, name)
         except Unreadable as error:
@@ -104,3 +100,11 @@ def _date(message: EmailMessage) -> str:
         return parsedate_to_datetime(str(message["Date"])).date().isoformat()
     except (TypeError, ValueError):
         return ""
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.format("mailbox", read="rqa_mail:read_mailbox", suffixes="mbox")
+    registry.format("mail", read="rqa_mail:read_mail", suffixes="eml|mht|mhtml")
+    registry.format("message", read="rqa_mail:read_mail", opens="rqa_mail:is_mail")

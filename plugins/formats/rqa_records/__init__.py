@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, timedelta
 
-from robust_qa.documents import Blocks, Document, File, Report, without_escapes
+from robust_qa import Registry, hookimpl
+from rqa_files import Blocks, Document, File, Report, without_escapes
 
 _FIELDS = {
     "SUMMARY": "Summary", "DTSTART": "Start", "DTEND": "End", "DUE": "Due", "DURATION": "Duration",
@@ -27,7 +28,7 @@ _TYPES = re.compile(r"(?:TYPE=)?\"?(\b(?:home|work|cell|mobile|fax|voice|pager)\
 _ESCAPED = re.compile(r"\\(.)")
 _PARTED = re.compile(r"(?<!\\);")
 _ENTRY = re.compile(r"^[ \t]*@(\w+)\s*[{(]\s*([^,\s{}]+)\s*,", re.M)
-_FIELD = re.compile(r"\s*,?\s*(\w[\w-]*)\s*=\s*")
+_FIELD = re.compile(r"\s*+,?+\s*+(\w[\w-]*+)\s*+=\s*+")
 _COMMAND = re.compile(r"[{}]|\\[a-zA-Z]+\s?")
 
 
@@ -138,3 +139,11 @@ def _bibtex_fields(text: str, at: int) -> Iterator[tuple[str, str]]:
 def _named(person: str) -> str:
     last, _, first = person.partition(",")
     return f"{first} {last}".strip()
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.format("calendar", read="rqa_records:read_lines", suffixes="ics|vcs")
+    registry.format("contacts", read="rqa_records:read_lines", suffixes="vcf|vcard")
+    registry.format("bibtex", read="rqa_records:read_bibtex", suffixes="bib|bibtex")

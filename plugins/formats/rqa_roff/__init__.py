@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from robust_qa.documents import Block, Blocks, Document, File, Report, as_title, read_text, unwrapped
+from robust_qa import Registry, hookimpl
+from rqa_files import Block, Blocks, Document, File, Report, as_title, read_text, unwrapped
 
 _BEGIN = re.compile(r"^['.]\s*(?:TH|Dd|SH|Sh)\b", re.MULTILINE)
 _ESCAPE = re.compile(  # names have a limit, so that the search is linear
@@ -38,8 +39,9 @@ def read(file: File, report: Report) -> Iterator[Document]:
     return read_text(file, read_roff)
 
 
-def is_roff(text: str) -> bool:
-    """Return whether `text` begins as a manual page does: with a macro or a comment, and .TH, .Dd or .SH below."""
+def is_roff(file: File) -> bool:
+    """Return whether a text begins as a manual page does: with a macro or a comment, and .TH, .Dd or .SH below."""
+    text = file.beginning
     return text.lstrip()[:1] in (".", "'") and _BEGIN.search(text) is not None
 
 
@@ -254,3 +256,9 @@ def _character(match: re.Match[str]) -> str:
             return chr(int(name[1:], 16))
         return _CHARACTERS.get(name, "")
     return _OTHERS.get(match["other"] or "", "")
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.format("man", read="rqa_roff:read", suffixes="[1-9][a-z]*", opens="rqa_roff:is_roff")

@@ -1,52 +1,53 @@
-"""Format `rst`: reStructuredText."""
+"""Format `rst`: reStructuredText, with the directives and roles of Sphinx."""
 
 from __future__ import annotations
 
-import csv
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import zip_longest
+from typing import Any, ClassVar
 
-from robust_qa.documents import (
-    Block,
-    Blocks,
-    Document,
-    File,
-    Report,
-    header_title,
-    indent,
-    read_text,
-    unwrapped,
-)
+from docutils import nodes, utils
+from docutils.frontend import get_default_settings
+from docutils.parsers.rst import Directive, Parser, directives, roles
+from docutils.parsers.rst.states import Inliner
 
-_ADORNMENT = re.compile(r"([=\-~^\"'`#*+.:_<>])\1+[ \t]*")
-_ITEM = re.compile(r"(?P<mark>[-*+•]|(?:\d{1,3}|#|[a-zA-Z])[.)]|\((?:\d{1,3}|[a-z])\))(?P<space> +)(?=\S)")
-_FIELD = re.compile(r":(?P<name>[^:\s][^:\n]*):(?: +(?P<value>.*))?")
-_DIRECTIVE = re.compile(r"\.\. (?P<name>[\w:+-]+?):: ?(?P<argument>.*)")
-_FOOTNOTE = re.compile(r"\.\. \[(?P<mark>[^\]]+)\] (?P<text>.*)")
-_OPTION = re.compile(r"(?P<term>(?:--?|/)\w[\w=<>, /.\[\]-]*?)(?:  +(?P<text>\S.*))?")
+from robust_qa import Registry, hookimpl
+from rqa_files import Block, Blocks, Document, File, Report, header_title, read_plain, read_text, unwrapped
+
+_SETTINGS = {
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "report_level": 5,
+    "halt_level": 5,
+    "syntax_highlight": "none",
+}
+_LONG = re.compile(r"[^\n]{10000}")  # docutils refuses such lines, and may need the square of their length
+_NAME = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]*\|[ \t]+)?([\w:+.-]+)[ \t]?::", re.M)
+_ROLE = re.compile(r":([\w:+.-]{1,80}):(?=`)|(?<=`):([\w:+.-]{1,80}):")
+_TARGET = re.compile(r"(?:(?P<text>\S.*?)\s+)?<(?P<target>.+)>", re.S)
+_SPLITS = re.compile("[\x1c-\x1e\x85\u2028\u2029]")  # docutils ends lines there
 _TITLED = re.compile(r"[A-Z][\w-]*:\s")
-_CODE = frozenset("code code-block sourcecode parsed-literal prompt testcode doctest math console".split())
+_CODE = frozenset("code code-block sourcecode prompt testcode testsetup doctest math console".split())
 _HIDDEN = frozenset(
     """image toctree contents include index highlight currentmodule module raw literalinclude default-domain role
-    meta sectnum tocdepth autosummary rst-class target-notes only-index canonical""".split()
+    default-role meta sectnum tocdepth autosummary rst-class target-notes only-index canonical""".split()
 )
+_DESCRIBED = frozenset("option envvar data function class method attribute exception confval describe".split())
 _VERSIONS = {
     "versionadded": "Added in version",
     "versionchanged": "Changed in version",
     "deprecated": "Deprecated since version",
 }
-_INLINE = re.compile(
-    r"``(?P<literal>.+?)``"
-    r"|(?::(?P<role>[\w:+-]+):)?`(?P<text>[^`<]+?)(?:\s*<(?P<target>[^`>]+)>)?`(?:__?(?!\w))?"
-    r"|(?::[\w:+-]+:)?`<(?P<bare>[^`>]+)>`(?:__?(?!\w))?"
-    r"|(?<![\w*])\*\*(?P<strong>\S(?:[^*]*?\S)?)\*\*(?![\w*])"
-    r"|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*]*?[^\s*])?)\*(?![\w*])"
-    r"|(?<!\w)\[[#*\w-]+\]_(?!\w)"
-    r"|(?<!\w)\|(?P<name>[^\s|](?:[^|\n]*[^\s|])?)\|_?(?!\w)"
-    r"|(?<![\w.+-])(?P<reference>[^\W_](?:[\w.+-]{0,60}[^\W_])?)__?(?=[\s.,;:)?!]|\Z)"
-    r"|\\(?P<escaped>\S)|\\ ",
-    re.S,
+_KEPT = frozenset(  # directives of docutils
+    """admonition attention caution danger error hint important note tip warning topic sidebar rubric epigraph
+    highlights pull-quote compound parsed-literal container line-block table csv-table figure replace unicode""".split()
 )
+_UNSEEN = (
+    nodes.comment, nodes.image, nodes.target, nodes.substitution_definition, nodes.raw, nodes.label,
+)  # fmt: skip
 
 
 def read(file: File, report: Report) -> Iterator[Document]:
@@ -56,292 +57,212 @@ def read(file: File, report: Report) -> Iterator[Document]:
 
 def read_rst(text: str, line: int = 1) -> tuple[str, list[Block]]:
     """Return the title in a header ("" if none) and the blocks. `line` is the first line's number."""
-    reader = _Reader()
-    lines = [each.rstrip() for each in text.expandtabs().split("\n")]
-    reader.read(lines, line, 0)
-    header = next((i for i, each in enumerate(lines) if not each), len(lines))
+    if _LONG.search(text):
+        return read_plain(text, line)
+    for name in {match[1].lower() for match in _NAME.finditer(text)} - _KEPT:
+        directives.register_directive(name, _Directive)
+    for role in {(match[1] or match[2]).lower() for match in _ROLE.finditer(text)}:
+        roles.register_local_role(role, _role)
+    inliner = Inliner()
+    inliner.implicit_inline = lambda text, line: [nodes.Text(text)]  # no search for addresses, which are text anyway
+    document = utils.new_document("", _settings())
+    Parser(inliner=inliner).parse(_SPLITS.sub(" ", text), document)
+    reader = _Reader(document, line - 1)
+    reader.read(document.children, 0)
     found = reader.blocks.found
     if sum(block.kind == "heading" and block.level == 1 for block in found) > 1:  # no heading is the title
         found = [
             Block("heading", each.text, each.level + 1, (), each.line) if each.kind == "heading" else each
             for each in found
         ]
-    return header_title(lines[:header]), found
+    return header_title([each.rstrip() for each in text.partition("\n\n")[0].split("\n")]), found
+
+
+@cache
+def _settings() -> Any:
+    settings = get_default_settings(Parser)
+    vars(settings).update(_SETTINGS)
+    return settings
+
+
+class _Directive(Directive):
+    """Any directive: hidden, code, a table, a term with its description, or a note with the name of the directive."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec: ClassVar = defaultdict(lambda: directives.unchanged, name=directives.unchanged)
+
+    def run(self) -> list[Any]:
+        lines = self.arguments[0].split("\n") if self.arguments else []
+        line = self.content_offset + 1 if self.content else self.lineno
+        above: list[Any] = []
+        if self.name in _HIDDEN:
+            return []
+        if self.name in _CODE:
+            rest = lines if self.name == "math" else [] if self.content else lines[1:]
+            content = made = nodes.literal_block("", "\n".join([*rest, *self.content]))
+        elif self.name == "list-table":
+            content = made = nodes.container(classes=[self.name])
+            above = [nodes.paragraph("", " ".join(lines))] if lines else []
+        elif ":" in self.name or self.name in _DESCRIBED:
+            content = nodes.definition()
+            made = nodes.definition_list_item("", nodes.term("", ", ".join(lines)), content)
+        else:
+            label, text = self.name, " ".join(lines)
+            if label in _VERSIONS:
+                version, _, text = text.partition(" ")
+                label = f"{_VERSIONS[label]} {version}"
+            content = made = nodes.admonition("", nodes.title("", label))
+            if text:
+                made += nodes.paragraph("", "", *self.state.inline_text(text, self.lineno)[0])
+                line = self.lineno
+        made.line = line
+        if self.name not in _CODE:
+            self.state.nested_parse(self.content, self.content_offset, content)
+        return [*above, made]
+
+
+def _role(name: str, raw: str, text: str, *rest: object, **options: object) -> tuple[list[Any], list[Any]]:
+    """Return what Sphinx shows of the text with a role: its title, or what it refers to."""
+    text = utils.unescape(text)
+    if target := _TARGET.fullmatch(text):
+        text = target["text"] or target["target"]
+    elif text.startswith("~"):
+        text = text.rpartition(".")[2].lstrip("~")
+    shown = f"{name.upper()} {text}" if name in ("pep", "rfc") else text.lstrip("!")
+    return [nodes.inline("", shown)], []
 
 
 class _Reader:
-    def __init__(self) -> None:
+    """Turns the nodes of docutils into blocks."""
+
+    def __init__(self, document: Any, before: int) -> None:
         self.blocks = Blocks()
-        self._styles: list[tuple[bool, str]] = []  # of headings: overlined, character; highest level first
+        self._defined = document.substitution_defs
+        self._before = before  # lines of the file
+        self._level = 0
+        self._line = 0  # of the last node that has one
 
-    def read(self, lines: Sequence[str], number: int, depth: int, term: str = "") -> None:  # noqa: PLR0912, PLR0915
-        """Add the blocks of `lines`; the first has the line number `number`. A `term` belongs to the first one."""
-        i = 0
-        literal = False  # whether an indented block is code
-        while i < len(lines):
-            line = lines[i]
-            at = number + i
-            if not line:
-                i += 1
+    def read(self, found: Sequence[Any], depth: int) -> None:  # noqa: PLR0912
+        for node in found:
+            line = self._at(node)
+            match node:
+                case nodes.section():
+                    self._level += 1
+                    self.read(node.children, depth)
+                    self._level -= 1
+                case nodes.title():
+                    self.blocks.heading(self._level, self._shown(node), line - 1)  # that of docutils is below it
+                case nodes.bullet_list() | nodes.enumerated_list():
+                    for i, item in enumerate(node.children):
+                        first, rest = self._first(item)
+                        if first:
+                            self.blocks.item(_mark(node, i), first, self._at(item), depth)
+                        self.read(rest, depth + 1)
+                case nodes.definition_list_item() | nodes.field() | nodes.option_list_item():
+                    first, rest = self._first(node[-1])
+                    term = " : ".join(map(self._shown, node[:-1]))
+                    self.blocks.option(term, first, line, depth)
+                    self.read(rest, depth + 1)
+                case nodes.footnote() | nodes.citation():
+                    marks = [each for each in node.children if isinstance(each, nodes.label)]
+                    first, rest = self._first(node, len(marks))
+                    name = marks[0].astext() if marks else " ".join(node["names"])
+                    self.blocks.paragraph(f"[{name}] {first}", line, depth)
+                    self.read(rest, depth)
+                case nodes.Admonition() | nodes.topic() | nodes.sidebar():
+                    titled = isinstance(node[0], nodes.title) if node.children else False
+                    label = self._shown(node[0]) if titled else node.tagname
+                    first, rest = self._first(node, titled)
+                    text = f"{label[:1].upper()}{label[1:]}{':' * bool(first or rest)} {first}"
+                    self.blocks.paragraph(text, line, depth)
+                    self.read(rest, depth)
+                case nodes.literal_block() | nodes.doctest_block() | nodes.math_block():
+                    self.blocks.code(node.astext(), line, depth)
+                case nodes.table():
+                    self._table(node, line, depth)
+                case nodes.container() if "list-table" in node["classes"] and node.children:
+                    rows = [[self._shown(cell) for cell in row[0].children] for row in node[0].children if row.children]
+                    for row, cells in zip(node[0].children[1:], rows[1:], strict=False):
+                        self.blocks.row(rows[0], cells, self._at(row), depth)
+                case nodes.line_block():
+                    self.blocks.paragraph("\n".join(map(self._shown, node.findall(nodes.line))), line, depth)
+                case nodes.system_message():  # what docutils cannot read
+                    self.read([each for each in node.children if isinstance(each, nodes.literal_block)], depth)
+                case nodes.TextElement() if not isinstance(node, _UNSEEN):
+                    self.blocks.paragraph(self._text(node), line, depth)
+                case nodes.Element() if not isinstance(node, _UNSEEN):
+                    self.read(node.children, depth)
+
+    def _at(self, node: Any) -> int:
+        """Return the line of a node in the file. If it has none, that is of the first inside it, or the last one."""
+        lines = (each.line for each in node.findall(nodes.Element) if each.line)
+        self._line = next(lines, self._line)
+        return self._before + self._line
+
+    def _first(self, node: Any, start: int = 0) -> tuple[str, list[Any]]:
+        """Return the text of the first paragraph in a node, from the child `start` on, and the nodes after it."""
+        found = node.children[start:]
+        at = next((i for i, each in enumerate(found) if not isinstance(each, nodes.Admonition)), 0)  # the version
+        if found and isinstance(found[at], nodes.paragraph):
+            return unwrapped(self._shown(found[at])), [*found[:at], *found[at + 1 :]]
+        return "", found
+
+    def _table(self, table: Any, line: int, depth: int) -> None:
+        head: list[list[str]] = []
+        for title in table.findall(nodes.title):
+            self.blocks.paragraph(self._text(title), line, depth)
+        for part in table[-1].children:
+            if not isinstance(part, nodes.thead | nodes.tbody):
                 continue
-            if line[0] == " ":
-                end = _indented(lines, i)
-                if literal:
-                    self.blocks.code("\n".join(_dedented(lines[i:end])), at, depth)
+            is_head, below = isinstance(part, nodes.thead), dict[int, tuple[str, int]]()
+            for row in part.children:
+                cells: list[str] = []
+                entry: Any = None
+                entries = iter(row.children)
+                while (at := len(cells)) in below or (entry := next(entries, None)) is not None:
+                    if at in below:
+                        text, more = below.pop(at)
+                        wide = 0
+                    else:
+                        text, more, wide = self._shown(entry), entry.get("morerows", 0), entry.get("morecols", 0)
+                    if more:
+                        below[at] = text, more - 1
+                    cells += [text, *[text if is_head else ""] * wide]
+                if is_head:
+                    head.append(cells)
                 else:
-                    self.read(_dedented(lines[i:end]), at, depth)
-                literal, i = False, end
-                continue
-            if literal and not line[0].isalnum():  # quoted code, as in an e-mail
-                literal = False
-            if end := self._heading(lines, i, at):
-                i = end
-            elif line.startswith("..") and (line == ".." or line[2] == " "):
-                end = _indented(lines, i + 1)
-                self._explicit(lines[i:end], at, depth)
-                i = end
-            elif line.startswith("__ ") or (line != "::" and _ADORNMENT.fullmatch(line) and not _is_table(lines, i)):
-                i += 1
-            elif _is_table(lines, i):
-                i = self._table(lines, i, at, depth)
-            elif line.startswith(">>> "):
-                end = _paragraph(lines, i)
-                self.blocks.code("\n".join(lines[i:end]), at, depth)
-                i = end
-            elif mark := _ITEM.match(line):
-                end = _indented(lines, i + 1, mark.end())
-                self._item(mark, lines[i:end], at, depth)
-                i = end
-            elif field := _FIELD.match(line):
-                end = _indented(lines, i + 1)
-                value = " ".join([field["value"] or "", *lines[i + 1 : end]])
-                self.blocks.option(_shown(field["name"]), _shown(unwrapped(value)), at, depth)
-                i = end
-            elif i + 1 < len(lines) and lines[i + 1].startswith(" ") and not line.endswith("::"):
-                end = _indented(lines, i + 1)
-                self._definition(line, _dedented(lines[i + 1 : end]), at, depth)
-                i = end
-            else:
-                end = _paragraph(lines, i)
-                literal = self._text(lines[i:end], at, depth, term)
-                term = ""
-                i = end
+                    names = [
+                        " ".join(dict.fromkeys(filter(None, column))) for column in zip_longest(*head, fillvalue="")
+                    ]
+                    self.blocks.row(names, cells, max(self._at(row), line), depth)  # rows of CSV begin at 1
 
-    def _heading(self, lines: Sequence[str], i: int, number: int) -> int:
-        """Add the heading at `i`, if there is one. Return the index after it, otherwise 0."""
-        over = _ADORNMENT.fullmatch(lines[i])
-        if over and len(lines[i]) >= 3 and i + 2 < len(lines) and lines[i + 1] and lines[i + 2] == lines[i]:
-            title, style, end = lines[i + 1], (True, over[1]), i + 3
-        elif not over and i + 1 < len(lines) and (under := _ADORNMENT.fullmatch(lines[i + 1])):
-            if len(lines[i + 1]) < min(3, len(lines[i])):
-                return 0
-            title, style, end = lines[i], (False, under[1]), i + 2
-        else:
-            return 0
-        if style not in self._styles:
-            self._styles.append(style)
-        self.blocks.heading(self._styles.index(style) + 1, _shown(title), number)
-        return end
+    def _text(self, node: Any) -> str:
+        text = self._shown(node)
+        return text if all(map(_TITLED.match, text.split("\n"))) else unwrapped(text)  # lines of a header stay
 
-    def _text(self, lines: Sequence[str], number: int, depth: int, term: str) -> bool:
-        """Add a paragraph. Return whether code follows."""
-        text = "\n".join(lines)
-        literal = text.endswith("::")
-        if literal:
-            text = "" if text == "::" else text[:-2].rstrip() if text[-3].isspace() else text[:-1]
-        if not all(_TITLED.match(line) for line in lines):  # lines of a header stay
-            text = unwrapped(text)
-        shown = _shown(text)
-        if term:
-            self.blocks.option(term, shown, number, depth - 1)
-        else:
-            self.blocks.paragraph(shown, number, depth)
-        return literal
-
-    def _item(self, mark: re.Match[str], lines: Sequence[str], number: int, depth: int) -> None:
-        body = [lines[0][mark.end() :], *_dedented(lines[1:])]
-        end = _paragraph(body, 0)
-        for i, line in enumerate(body[1:end], start=1):  # a list without a blank line before it
-            if _ITEM.match(line):
-                end = i
-                break
-        text = " ".join(body[:end])
-        shown = "-" if mark["mark"] in "*+•-" else mark["mark"]
-        self.blocks.item(shown, _shown(text.removesuffix("::") + ":" if text.endswith("::") else text), number, depth)
-        if text.endswith("::"):
-            self.blocks.code("\n".join(_dedented(body[end:])), number + end, depth + 1)
-        else:
-            self.read(body[end:], number + end, depth + 1)
-
-    def _definition(self, term: str, lines: Sequence[str], number: int, depth: int) -> None:
-        if option := _OPTION.fullmatch(term):
-            term, lines = option["term"], [option["text"] or "", *lines]
-        self.read(lines, number + 1, depth + 1, _shown(term))
-
-    def _explicit(self, lines: Sequence[str], number: int, depth: int) -> None:
-        """Add a directive or a footnote. Comments and targets are not shown."""
-        body = _dedented(lines[1:])
-        if footnote := _FOOTNOTE.match(lines[0]):
-            text = unwrapped(" ".join([footnote["text"], *body]))
-            self.blocks.paragraph(f"[{footnote['mark'].lstrip('#')}] {_shown(text)}", number, depth)
-        if not (directive := _DIRECTIVE.match(lines[0])):
-            return
-        name, argument = directive["name"].lower(), directive["argument"].strip()
-        options = 0
-        while options < len(body) and _FIELD.match(body[options]):
-            options += 1
-        body, number = body[options:], number + 1 + options
-        if name in _CODE:
-            self.blocks.code("\n".join(body), number, depth)
-        elif name in _HIDDEN:
-            return
-        elif name == "figure":
-            self.read(body, number, depth)
-        elif name == "list-table":
-            self._list_table(body, number, depth)
-        elif name == "csv-table":
-            for row in csv.reader(filter(None, body)):
-                self.blocks.row((), [_shown(cell) for cell in row], number, depth)
-        elif name in _VERSIONS:
-            version, _, text = argument.partition(" ")
-            rest = unwrapped(" ".join([text, *body]))
-            self.blocks.paragraph(f"{_VERSIONS[name]} {version}: {_shown(rest)}".removesuffix(": "), number, depth)
-        elif ":" in name or name in ("option", "envvar", "data", "function", "class", "method", "confval", "describe"):
-            self.read(body, number, depth + 1, _shown(argument))
-        else:
-            self._admonition(name, argument, body, number, depth)
-
-    def _admonition(self, name: str, argument: str, body: Sequence[str], number: int, depth: int) -> None:
-        start = next((i for i, line in enumerate(body) if line), len(body))
-        end = _paragraph(body, start)
-        if argument and name not in ("admonition", "rubric", "topic", "sidebar"):
-            start, end = 0, _paragraph(body, 0)
-            label, text = name, " ".join([argument, *body[:end]])
-        else:
-            label, text = argument or name, " ".join(body[start:end])
-        if _ITEM.match(text) or text.endswith("::"):
-            self.blocks.paragraph(f"{_shown(label).capitalize()}:", number, depth)
-            self.read(body, number, depth)
-        else:
-            self.blocks.paragraph(f"{_shown(label).capitalize()}: {_shown(unwrapped(text))}", number, depth)
-            self.read(body[end:], number + end, depth)
-
-    # -- tables
-
-    def _table(self, lines: Sequence[str], i: int, number: int, depth: int) -> int:
-        """Add the rows of a table. Return the index after it."""
-        end = i
-        if lines[i].startswith("+"):
-            while end < len(lines) and lines[end][:1] in ("+", "|"):
-                end += 1
-            rows, header = _grid(lines[i:end])
-        else:
-            rules = 0
-            while end < len(lines) and rules < 3 and (lines[end] or rules < 3):
-                rules += _is_rule(lines[end])
-                end += 1
-                if rules == 2 and (end >= len(lines) or not lines[end]):
-                    break
-            rows, header = _simple(lines[i:end])
-        for row in rows:
-            self.blocks.row(header, row, number, depth)
-        return end
-
-    def _list_table(self, lines: Sequence[str], number: int, depth: int) -> None:
-        rows: list[list[str]] = []
-        for line in lines:
-            text = line.strip()
-            if line.startswith("* "):
-                rows.append([])
-                text = text[2:].strip()
-            if text.startswith("-") and rows:
-                rows[-1].append(text[1:].strip())
-            elif text and rows and rows[-1]:
-                rows[-1][-1] += f" {text}"
-        for row in rows[1:]:
-            self.blocks.row([_shown(name) for name in rows[0]], [_shown(cell) for cell in row], number, depth)
+    def _shown(self, node: Any) -> str:
+        """Return the text of a node as a reader sees it."""
+        match node:
+            case nodes.Text() | nodes.option_group():
+                return str(node.astext())
+            case nodes.image() | nodes.footnote_reference() | nodes.citation_reference() | nodes.system_message():
+                return ""
+            case nodes.substitution_reference() if node["refname"] in self._defined:
+                return str(self._defined[node["refname"]].astext())
+        return ("" if isinstance(node, nodes.TextElement) else " ").join(map(self._shown, node.children))
 
 
-def _is_rule(line: str) -> bool:
-    return re.fullmatch(r"=+(?: +=+)+", line) is not None
+def _mark(items: Any, i: int) -> str:
+    if isinstance(items, nodes.bullet_list):
+        return "-"
+    number, kind = items.get("start", 1) + i, items["enumtype"]
+    shown = chr(ord("a" if kind == "loweralpha" else "A") + number - 1) if kind.endswith("alpha") else number
+    return f"{items['prefix']}{shown}{items['suffix']}"
 
 
-def _is_table(lines: Sequence[str], i: int) -> bool:
-    return _is_rule(lines[i]) or re.fullmatch(r"\+(?:-+\+)+", lines[i]) is not None
-
-
-def _grid(lines: Sequence[str]) -> tuple[list[list[str]], list[str]]:
-    """Return the rows and the header of a grid table."""
-    rows: list[list[str]] = []
-    header: list[str] = []
-    open_row = False
-    for line in lines:
-        if line.startswith("+"):
-            if "=" in line and rows:
-                header = rows.pop()
-            open_row = False
-            continue
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if open_row and len(cells) == len(rows[-1]):
-            rows[-1] = [f"{old} {new}".strip() for old, new in zip(rows[-1], cells, strict=True)]
-        else:
-            rows.append(cells)
-        open_row = True
-    return [[_shown(cell) for cell in row] for row in rows], [_shown(name) for name in header]
-
-
-def _simple(lines: Sequence[str]) -> tuple[list[list[str]], list[str]]:
-    """Return the rows and the header of a table whose columns are marked by `===  ===`."""
-    starts = [match.start() for match in re.finditer("=+", lines[0])]
-    rows: list[list[str]] = []
-    header: list[str] = []
-    rules = sum(map(_is_rule, lines))
-    for line in lines[1:]:
-        if _is_rule(line):
-            if rules > 2 and not header and rows:
-                header = [" ".join(names).strip() for names in zip(*rows, strict=True)]
-                rows = []
-            continue
-        cells = [line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
-        if rows and not cells[0] and any(cells):
-            rows[-1] = [f"{old} {new}".strip() for old, new in zip(rows[-1], cells, strict=True)]
-        elif any(cells) and not set(line) <= {"-", " "}:
-            rows.append(cells)
-    return [[_shown(cell) for cell in row] for row in rows], [_shown(name) for name in header]
-
-
-# -- lines
-
-
-def _indented(lines: Sequence[str], i: int, column: int = 1) -> int:
-    """Return the index after the lines from `i` on that are blank or indented, without blank lines at the end."""
-    end = i
-    for at in range(i, len(lines)):
-        if lines[at]:
-            if indent(lines[at]) < min(column, 2):
-                break
-            end = at + 1
-    return end
-
-
-def _paragraph(lines: Sequence[str], i: int) -> int:
-    return next((at for at in range(i, len(lines)) if not lines[at]), len(lines))
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    margin = min((indent(line) for line in lines if line), default=0)
-    return [line[margin:] for line in lines]
-
-
-def _shown(text: str) -> str:
-    """Return inline markup as a reader sees it."""
-    return _INLINE.sub(_unmarked, text)
-
-
-def _unmarked(match: re.Match[str]) -> str:
-    if (text := match["text"]) and not match["target"]:
-        if match["role"] in ("pep", "rfc"):
-            return f"{match['role'].upper()} {text}"
-        return text.rpartition(".")[2] if text.startswith("~") else text.lstrip("!~")
-    names = ("literal", "text", "bare", "strong", "emphasis", "name", "reference", "escaped")
-    return next((match[name] for name in names if match[name]), "").strip()
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.format("rst", read="rqa_rst:read", suffixes="rst")

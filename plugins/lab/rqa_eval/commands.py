@@ -21,8 +21,8 @@ from robust_qa.cli import (
     suffix_of,
 )
 
-from . import recipes
-from .attacks import ALL, ATTACKS
+from .attacks import POISON
+from .extras import ADAPTIVE, ATTACKS, LAYOUTS, METRICS, VIEWS, find, in_lab
 
 if TYPE_CHECKING:
     from robust_qa import Metric
@@ -34,13 +34,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LAYOUTS = (
-    "jsonl", "ctxs", "squad", "hotpotqa", "ramdocs", "triviaqa", "promptfoo", "xlsx",
-    "asqa", "bioasq", "rgb", "arc", "pubhealth", "kilt", "beir",
-)  # fmt: skip
+_LAYOUTS = ("jsonl", "csv", "xlsx", *LAYOUTS)
+_RECIPE = f"{__name__}.recipe"
+ALL = "all"  # every attack, one after the other
 _RATES_OF_ALL = (0.2, 0.4, 0.6)
+_OF_ATTACKS = ("accuracy", "wrong", "unanswered", "attack-success")
 _ORDERS = get_args(Order)
-_VIEWS = ("retrieval-precision", "conflict", "conflict-rate", "knowledge")
 
 
 class Several(click.ParamType[tuple[Any, ...]]):
@@ -84,6 +83,12 @@ NUMBERS = Several("NUMBERS", _number)
 SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Several("NAMES", str)
 
 
+def _use(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
+    """Make the options of the recipe the defaults of the command."""
+    if name is not None:
+        ctx.meta[_RECIPE] = find("recipes", "papers", said=name).use(ctx, param, name)
+
+
 @click.command(
     "eval",
     epilog="Examples: rqa eval questions.jsonl -s rag,astute,norag --baseline rag\n\n"
@@ -95,8 +100,7 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
 @click.option(
     "--recipe",
     metavar="NAME",
-    type=recipes.RecipeName(),
-    callback=recipes.use,
+    callback=_use,
     is_eager=True,
     expose_value=False,
     help="Repeat a table of a paper, such as astute-table1, with your reader. `rqa help papers` lists them.",
@@ -127,13 +131,13 @@ SHARES, ORDERS, NAMES = Several("SHARES", _share), Several("ORDERS", _order), Se
     "views",
     metavar="SLICES",
     multiple=True,
-    shell_complete=lambda ctx, param, text: [name for name in _VIEWS if name.startswith(text)],
+    shell_complete=lambda ctx, param, text: [name for name in VIEWS if name.startswith(text)],
     help="Also show results by retrieval-precision, conflict, conflict-rate, knowledge or a field of the rows. "
     "May be repeated.",
 )
 @click.option("--prompts", is_flag=True, help="Keep the prompt of every call in the answers.")
 @click.option("--worst-case", is_flag=True, help="Give only passages without the answer.")
-@click.option("--attack", type=click.Choice([*ATTACKS, ALL]), help="Plant false passages.")
+@click.option("--attack", type=click.Choice([POISON, *ATTACKS, *ADAPTIVE, ALL]), help="Plant false passages.")
 @click.option("--rate", "rates", metavar="SHARES", type=SHARES, help="Share of passages that --attack replaces.")
 @click.option("--drop", metavar="SHARES", type=SHARES, help="Remove this share of the passages with the answer.")
 @click.option(
@@ -193,7 +197,6 @@ def evaluate_sets(
     )
     from robust_qa.cli.answering import in_session
 
-    from .cards import CARD_METRICS
     from .gate import StoredScores
     from .questions import read_sets, remarks
     from .running import Plan, evaluate
@@ -201,7 +204,8 @@ def evaluate_sets(
     from .views import view
 
     options = Answering(**answering)
-    for line in recipes.apply(run, options):
+    recipe = click.get_current_context().meta.get(_RECIPE)
+    for line in recipe.apply(run, options) if recipe else ():
         run.say(line)
     check(run, options, [*strategy, *([baseline] if baseline else [])])
     plan = Plan(
@@ -210,11 +214,12 @@ def evaluate_sets(
         strategies=strategy,
         conditions=conditions,
         views=[view(name) for name in dict.fromkeys(views)],
-        metrics=_metrics(run, [*metrics, *(CARD_METRICS if attack else ())] if metrics else ()),
+        metrics=_metrics(run, [*metrics, *(_OF_ATTACKS if attack else ())] if metrics else ()),
         metric=metrics[0] if metrics else None,
+        chosen=metrics,
         over=over,
         baseline=baseline,
-        recipe=recipes.chosen(),
+        recipe=recipe.name if recipe else "",
         sample=sample,
         seed=seed,
         jobs=jobs,
@@ -243,8 +248,8 @@ def _check_fields(views: Sequence[str], plan: Plan) -> None:
     """Raise a usage error for a view that is no field of any row either."""
     fields = {field for one in plan.sets for item in one.items for field in item.rest}
     for name in views:
-        if name not in (*_VIEWS, *fields):
-            known = ", ".join([*_VIEWS, *sorted(fields)])
+        if name not in (*VIEWS, *fields):
+            known = ", ".join([*VIEWS, *sorted(fields)])
             raise click.UsageError(f"--by {name}: no row has this field. Choose from: {known}.")
 
 
@@ -265,20 +270,16 @@ def _conditions(
         raise click.UsageError("--rate needs --attack.")
     if sum(map(bool, (worst_case, attack, drop, order, repeat, top))) > 1:
         raise click.UsageError("Use only one of --worst-case, --attack, --drop, --order, --repeat and --top.")
-    if worst_case:
-        return [conditions.worst_case()]
     if attack == ALL:
         return conditions.all_attacks(rates or _RATES_OF_ALL)
     if attack:
         return [conditions.attacked(attack, rate) for rate in rates or (0.2,)]
-    if drop:
-        return [conditions.dropped(rate) for rate in drop]
-    if repeat:
-        return [conditions.repeated(number) for number in range(1, repeat + 1)]
-    if top:
-        return [conditions.first(number) for number in top]
-    if order:
-        return [conditions.ordered(name) for name in order]
+    values: dict[str, Sequence[Any] | None] = {"drop": drop, "order": order, "top": top}
+    values |= {"worst-case": [True] * worst_case, "repeat": range(1, (repeat or 0) + 1)}
+    for name, given in values.items():
+        if given:
+            make = find("conditions", name, said=f"--{name}")
+            return [make(value) for value in given]
     return [conditions.untouched()]
 
 
@@ -289,6 +290,8 @@ def _metrics(run: Run, names: Sequence[str]) -> list[Metric]:
         run.say(line)
     known = {metric.name: metric for metric in available}
     for name in names:
+        if name in METRICS and name not in known:
+            raise in_lab(name)
         if name not in known:
             raise click.UsageError(f"Unknown metric {name!r}. Choose from: {', '.join(known)}.")
     return [known[name] for name in dict.fromkeys([*names, "accuracy"])] if names else available
@@ -316,10 +319,10 @@ def _show(run: Path, chosen: Sequence[str], *, cards: bool, every: bool) -> None
     """Print the tables of a run as `rqa report` does, with the `chosen` metrics, or its robustness cards."""
     from .report.overview import tables
     from .report.runs import Run
-    from .report.tables import card_tables
     from .report.terminal import terminal_text
 
     loaded = Run.load(run)
     more = "" if chosen else f"`rqa report {run} -v` shows them"
-    for text in terminal_text(card_tables([loaded]) if cards else tables([loaded], chosen, every=every, more=more)):
+    shown = find("cards", "robustness")([loaded]) if cards else tables([loaded], chosen, every=every, more=more)
+    for text in terminal_text(shown):
         click.echo(text, nl=False)

@@ -1,4 +1,4 @@
-"""Conditions change the passages of a question: attacks, removals and orders.
+"""Conditions change the passages of a question.
 
 Each question seeds its own random generator. Runs are therefore reproducible, and a higher rate changes a superset.
 """
@@ -11,12 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from robust_qa import Order
-from robust_qa.kit import arrange
-
-from .attacks import ATTACKS
+from .attacks import POISON, attack
+from .extras import ATTACKS
 from .items import Item, Passage
-from .relevance import contains_gold
 
 AS_GIVEN = "as given"
 REPEAT = "repeat"
@@ -59,68 +56,21 @@ def untouched() -> Condition:
     return Condition(AS_GIVEN, lambda item, passages, _: PreparedQuestion(item, passages))
 
 
-def repeated(number: int) -> Condition:
-    """Return the condition that changes nothing but the samples of the model."""
-
-    def edit(item: Item, passages: list[Passage], _: random.Random) -> PreparedQuestion:
-        return PreparedQuestion(item, passages, [], number)
-
-    return Condition(f"{REPEAT} {number}", edit, number)
-
-
-def worst_case() -> Condition:
-    """Return the condition that keeps only passages without the answer (Astute RAG, Figure 6)."""
-
-    def edit(item: Item, passages: list[Passage], _: random.Random) -> PreparedQuestion:
-        return PreparedQuestion(item, [passage for passage in passages if not _has_answer(passage, item)])
-
-    return Condition("worst case", edit)
-
-
-def ordered(order: Order) -> Condition:
-    """Return the condition that reorders the passages (Astute RAG, Table 8)."""
-
-    def edit(item: Item, passages: list[Passage], rng: random.Random) -> PreparedQuestion:
-        return PreparedQuestion(item, arrange(passages, order, rng.getrandbits(32)))
-
-    return Condition(order, edit)
-
-
-def first(number: int) -> Condition:
-    """Return the condition that keeps the first passages (ActiveRAG, Section 5.3)."""
-
-    def edit(item: Item, passages: list[Passage], _: random.Random) -> PreparedQuestion:
-        return PreparedQuestion(item, passages[:number])
-
-    return Condition(f"top {number}", edit)
-
-
-def dropped(rate: float) -> Condition:
-    """Return the condition that drops each passage with the answer with probability `rate` (CRAG, Figure 3)."""
-
-    def edit(item: Item, passages: list[Passage], rng: random.Random) -> PreparedQuestion:
-        draws = [rng.random() for _ in passages]
-        kept = [p for p, draw in zip(passages, draws, strict=True) if draw >= rate or not _has_answer(p, item)]
-        return PreparedQuestion(item, kept)
-
-    return Condition(f"drop {rate:g}", edit)
-
-
 def attacked(name: str, rate: float) -> Condition:
     """Return the condition that replaces a share of the passages, rounded up, by versions of that attack."""
-    attack = ATTACKS[name]
+    planting = attack(name)
 
     def edit(item: Item, passages: list[Passage], rng: random.Random) -> PreparedQuestion:
-        if (fake := attack.fake(item)) != item.fake_answer:
+        if (fake := planting.fake(item)) != item.fake_answer:
             item = replace(item, fake_answer=fake, fake_source="")
         if not item.fake_answer:
             return PreparedQuestion(item, passages)
         order = list(range(len(passages)))
         rng.shuffle(order)
-        versions = attack.plant(item, passages, order)
+        versions = planting.plant(item, passages, order)
         places = [place for place in order if versions[place] != passages[place]]
         count = math.ceil(rate * len(versions) - 1e-9)
-        chosen = sorted(places[: count if attack.at_most is None else min(count, attack.at_most)])
+        chosen = sorted(places[: count if planting.at_most is None else min(count, planting.at_most)])
         return PreparedQuestion(
             item, [versions[n] if n in chosen else passage for n, passage in enumerate(passages)], chosen, attack=name
         )
@@ -131,10 +81,6 @@ def attacked(name: str, rate: float) -> Condition:
 def all_attacks(rates: Sequence[float]) -> list[Condition]:
     """Return the untouched passages, and every attack at every rate."""
     found = [untouched()]
-    for name, attack in ATTACKS.items():
-        found += [attacked(name, rate) for rate in (rates if attack.at_most is None else rates[-1:])]
+    for name in (POISON, *ATTACKS):
+        found += [attacked(name, rate) for rate in (rates if attack(name).at_most is None else rates[-1:])]
     return found
-
-
-def _has_answer(passage: Passage, item: Item) -> bool:
-    return bool(contains_gold(passage, item.gold, item.relevant))

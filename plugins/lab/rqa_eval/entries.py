@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from robust_qa import InputError
-from robust_qa.batch import check_rows, input_rows, is_table, portable, read_lines, table_fields
+from robust_qa.answering import portable
+from rqa_rows import check_rows, input_rows, is_table, read_lines, table_fields
 
 from .items import Malformed, gold_column
 
@@ -43,13 +44,6 @@ def json_lines(path: Path) -> Iterator[Entry]:
             text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if text.strip():
                 yield number, f"line {number}", partial(loads, text)
-
-
-def json_rows(path: Path) -> Iterator[Entry]:
-    """Yield the lines of a JSON lines file, or the elements of a JSON list."""
-    with path.open("rb") as file:
-        is_list = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-    yield from numbered(load_json(path)) if is_list else json_lines(path)
 
 
 def table_rows(path: Path) -> Iterator[Entry]:
@@ -102,30 +96,6 @@ def load_json(path: Path) -> Any:
         return loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     except Malformed as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
-
-
-def load_object(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file, empty if it is something else. Raises InputError."""
-    content = load_json(path)
-    return content if isinstance(content, dict) else {}
-
-
-def converted(entries: Iterable[Entry], change: Callable[[Any], dict[str, Any]]) -> Iterator[Entry]:
-    """Yield the entries with `change` applied to their rows."""
-    for number, where, row in entries:
-        yield number, where, partial(convert, row, change)
-
-
-def convert(row: Callable[[], Any], change: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """Return the changed row. Raises Malformed if a field is missing or has another type."""
-    try:
-        return change(row())
-    except Malformed:
-        raise
-    except KeyError as error:
-        raise Malformed(f"it has no `{error.args[0]}`") from error
-    except (TypeError, AttributeError, ValueError) as error:
-        raise Malformed("its fields do not match the layout") from error
 
 
 def same(row: Any) -> Any:

@@ -73,8 +73,12 @@ class Folder:
         finally:
             os.close(descriptor)
 
-    def begin(self, description: Mapping[str, Any], *, resume: bool, force: bool) -> dict[str, Any]:
+    def begin(
+        self, description: Mapping[str, Any], *, resume: bool, force: bool, only_scoring: bool = False
+    ) -> dict[str, Any]:
         """Start a new run or continue the existing one. Return the content of run.json.
+
+        `only_scoring`: no question is asked, so documents may have changed.
 
         A continued run keeps its views and the strategies that have answers. It also keeps its baseline and metric
         unless `description` sets them. Raises InputError if the folder has a run that these settings cannot continue,
@@ -86,7 +90,11 @@ class Folder:
         elif earlier is not None and not resume:
             raise InputError(f"{self.path} already exists.", hint=f"`--resume` continues that run. {_NEW_RUN}")
         elif earlier is not None:
-            changed = [what for key, what in _FIXED.items() if _fixed(earlier, key) != _fixed(description, key)]
+            changed = [
+                what
+                for key, what in _FIXED.items()
+                if _fixed(earlier, key) != _fixed(description, key) and not (only_scoring and key == "retrieval")
+            ]
             if changed:
                 raise InputError(
                     f"{self.path} cannot be continued. Changed since the first run: {', '.join(changed)}.",
@@ -97,22 +105,33 @@ class Folder:
         if earlier and not force:
             names = [one["name"] for one in description["strategies"]]
             kept = [one for one in earlier["strategies"] if one["name"] in names or self.answers(one["name"]).exists()]
-            whole["began"] = earlier["began"]
+            whole |= {key: earlier[key] for key in ("began", "retrieval")}
             whole["strategies"] = [*kept, *(one for one in description["strategies"] if one not in kept)]
             whole["views"] = list(dict.fromkeys([*earlier["views"], *description["views"]]))
             for key, value in earlier["record"].items():  # of strategies that this command does not name
                 now = whole["record"].setdefault(key, value)
-                whole["record"][key] = value | now if isinstance(value, dict) else now
+                if now is not value:
+                    whole["record"][key] = value | now if isinstance(value, dict) else [*value, *now]
             for key in ("baseline", "metric", "over"):
                 whole[key] = description[key] or earlier[key]
         self.write("run.json", json.dumps(whole, indent=2) + "\n")
         return whole
 
-    def note_served(self, models: list[str]) -> None:
-        """Add the models that the server of the reader named in its replies to run.json."""
+    def has_answers(self, strategies: Iterable[str]) -> bool:
+        """Return whether the run has an answer of each strategy to each question."""
+        try:
+            files = (self.questions, *map(self.answers, strategies))
+            asked, *answered = (path.read_bytes().count(b"\n") for path in files)
+        except FileNotFoundError:
+            return False
+        return all(count == asked for count in answered)
+
+    def note_served(self, models: Mapping[str, Iterable[str]]) -> None:
+        """Add the models that the servers of readers named in their replies to run.json, by reader."""
         whole = self._description() or {}
-        known = whole["record"].get("served", [])
-        whole["record"]["served"] = sorted({*known, *models})
+        served = whole["record"].setdefault("served", {})
+        for reader, names in models.items():
+            served[reader] = sorted({*served.get(reader, ()), *names})
         self.write("run.json", json.dumps(whole, indent=2) + "\n")
 
     def remove_scores(self) -> None:

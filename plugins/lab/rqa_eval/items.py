@@ -11,8 +11,9 @@ from itertools import chain
 from typing import Any
 
 from robust_qa import InputError
-from robust_qa.batch import portable, question_column
+from robust_qa.answering import portable
 from robust_qa.kit import gold_facts
+from rqa_rows import question_column
 
 Passage = dict[str, Any]  # text, and optionally id, title, source and score
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from robust_qa import InputError, Passage, Question
 from robust_qa.answering import Session
-from robust_qa.batch import unread_passages
+from rqa_rows import unread_passages
 
 from . import items
 from .conditions import Condition, PreparedQuestion

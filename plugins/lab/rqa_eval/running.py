@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,16 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from robust_qa import InputError, Metric, Passage, Question, RqaError, __version__
-from robust_qa.batch import Batch, answered_by
-from robust_qa.cli.batch_run import answer_rows
+from rqa_rows import Batch, answered_by
+from rqa_rows.running import answer_rows
 
-from .cards import CARD_METRICS, Robustness, cards
 from .conditions import REPEAT, Condition
 from .estimates import StrategyResult
+from .extras import every, find
 from .folder import FORMAT, Folder
 from .outcomes import read_outcomes
 from .questions import QuestionSet, lines, with_passages
-from .record import record, served
 from .relevance import retrieval_quality
 from .scoring import Scores
 from .strategies import ALL, expand, supported, unsupported
@@ -34,13 +32,13 @@ if TYPE_CHECKING:
     from robust_qa.cli import Run
 
 _WARM_UP = "What is loaded before the first question?"  # no question of a set, whose calls would be cached
-_DIGEST = 12  # characters of a digest
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The settings of a run. Views show `metric`; by default that of the continued run, or the first of `metrics`.
 
+    `chosen`: the metrics that reports show; default: those that most people read.
     `prompts`: keep the prompt of every call in the answers.
     `over`: the text to measure, the answer or the whole reply; default: as in the continued run, or the answer.
     """
@@ -52,6 +50,7 @@ class Plan:
     views: Sequence[View]
     metrics: Sequence[Metric]
     metric: str | None = None
+    chosen: Sequence[str] = ()
     over: Literal["answer", "reply"] | None = None
     baseline: str | None = None
     recipe: str = ""
@@ -80,10 +79,13 @@ async def evaluate(run: Run, session: Session, plan: Plan) -> bool:
     first, *_ = supported(names, unsupported(session, names, has_passages=True, as_given=True))
     folder = Folder(plan.folder)
     description = _description(session, plan, folder, names)
-    description["record"] = record(session, names)
+    description["record"] = {}
+    for make in every("records"):
+        description["record"] |= make(session, names)
     description["answering"] = answered_by(session, first, has_passages=True, as_given=True)
     with folder.locked():
-        whole = folder.begin(description, resume=plan.resume, force=plan.force)
+        only_scoring = plan.resume and not plan.retry and folder.has_answers(names)
+        whole = folder.begin(description, resume=plan.resume, force=plan.force, only_scoring=only_scoring)
         return await _evaluate(run, session, plan, folder, names=names, whole=whole)
 
 
@@ -128,7 +130,7 @@ async def _evaluate(
     for name, batch in batches.items():
         _forget(session)
         await answer_rows(run, batch, name)
-    folder.note_served(served(session))
+    folder.note_served(_served(session, whole["record"].get("readers", ())))
     left_out = [StrategyResult(name, "left out", message=error.message) for name, error in errors.items()]
     scored = [one["name"] for one in whole["strategies"] if one["name"] in running or one["name"] not in names]
     plan = replace(
@@ -139,6 +141,12 @@ async def _evaluate(
         views=[view(name) for name in whole["views"]],
     )
     return await _score(run, session, plan, folder, scored, left_out=left_out, judge=_judge(session, running[0]))
+
+
+def _served(session: Session, readers: Iterable[str]) -> dict[str, list[str]]:
+    """Return the models that the servers of the readers say they answered with, with their versions."""
+    pipelines = {name: session.components.pipeline("reader", name.partition(".")[2]) for name in readers}
+    return {name: sorted(getattr(one.component, "served", ())) for name, one in pipelines.items()}
 
 
 async def _warm_up(session: Session) -> None:
@@ -255,8 +263,8 @@ async def _score(
     total = len(scores.questions)
     for name in (name for name in scored if name not in scores.complete):
         run.say(f"{name} answered {scores.rows[name]:,} of {total:,} questions. Add it to -s to run the others.")
-    spread = scores.spread(main) if plan.conditions[0].name.startswith(REPEAT) else {}
-    if spread and not any(one["deviation"] for one in spread.values()):
+    spread = find("spread", REPEAT)(scores, main) if plan.conditions[0].name.startswith(REPEAT) else {}
+    if spread and not any(one["deviation"] for one in spread.values()) and not _samples(session, scored):
         run.say("All repetitions are equal. Give the reader a temperature above 0.")
     results = [_strategy_result(name, scores) for name in scored] + list(left_out)
     baseline = plan.baseline if plan.baseline in scores.complete else None
@@ -265,6 +273,7 @@ async def _score(
         "metric": main,
         "over": plan.over or "answer",
         "baseline": baseline,
+        "chosen": list(plan.chosen),
         "metrics": [
             {"name": metric.name, "summary": metric.summary, "unit": metric.unit, "better": metric.better}
             for metric in plan.metrics
@@ -273,11 +282,17 @@ async def _score(
         "views": {view.name: view.needs for view in plan.views},
         "passages": _passages(folder) if {"has-answer", "retrieval-precision"} <= set(names) else None,
         "spread": spread,
-        "robustness": _robustness(folder, scores) if set(CARD_METRICS) <= set(names) else None,
         "groups": scores.groups(baseline=baseline, seed=plan.seed),
     }
     folder.write("metrics.json", json.dumps(metrics, indent=1) + "\n")
     return not any(result.failed or result.state == "left out" for result in results)
+
+
+def _samples(session: Session, strategies: Iterable[str]) -> bool:
+    """Return whether the reader or a strategy has a temperature above 0."""
+    reader = session.components.default("reader")
+    options = [reader and reader.options, *(session.components.component("strategy", n).options for n in strategies)]
+    return any((getattr(one, "temperature", None) or 0) > 0 for one in options)
 
 
 def _passages(folder: Folder) -> dict[str, float] | None:
@@ -285,16 +300,6 @@ def _passages(folder: Folder) -> dict[str, float] | None:
     with folder.questions.open("rb") as file:
         found = retrieval_quality(map(json.loads, file))
     return None if found is None else dict(zip(("questions", "has-answer", "retrieval-precision"), found, strict=True))
-
-
-def _robustness(folder: Folder, scores: Scores) -> dict[str, Any] | None:
-    """Return the cards of a run with attacks."""
-    found = cards(scores)
-    if not found:
-        return None
-    digest = hashlib.sha256(folder.questions.read_bytes()).hexdigest()[:_DIGEST]
-    built: dict[str, Any] = msgspec.to_builtins(Robustness(digest, found))
-    return built
 
 
 def _strategy_result(name: str, scores: Scores) -> StrategyResult:

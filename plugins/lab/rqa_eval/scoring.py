@@ -35,17 +35,11 @@ _HINT = "Leave it out with --metrics, or report it to the author of its plugin."
 
 @dataclass(slots=True)
 class Membership:
-    """The set, the condition and the slices (by view) of a question, and how many passages an attack planted.
-
-    `source_row` is its row in the set.
-    """
+    """The set, the condition and the slices (by view) of a question."""
 
     set: str
     condition: str
     slices: dict[str, list[str]]
-    source_row: int
-    attack: str = ""
-    planted: int = 0
 
 
 @dataclass(slots=True)
@@ -97,17 +91,7 @@ class Scores:
             self.first_error.setdefault(name, message)
         correct = {name: self._last_correct(name) for name in values}
         slices = {view.name: list(view.assign(asked.row, correct)) for view in self.views}
-        row = asked.row
-        self.questions.append(
-            Membership(
-                row["set"],
-                row["condition"],
-                slices,
-                row["source_row"],
-                row.get("attack", ""),
-                len(row.get("planted", ())),
-            )
-        )
+        self.questions.append(Membership(asked.row["set"], asked.row["condition"], slices))
 
     def _last_correct(self, strategy: str) -> bool | None:
         """Return whether the strategy's last answer is right."""
@@ -153,27 +137,6 @@ class Scores:
         if len(found) > _MOST_SLICES:
             raise InputError(f"The field `{view}` has {len(found):,} values. `--by` shows at most {_MOST_SLICES}.")
         return sorted(found, key=lambda cut: (len(cut), cut) if cut.isdigit() else (_LAST, cut))
-
-    def spread(self, metric: str) -> dict[str, dict[str, float]]:
-        """Return by strategy how a metric varies over the repetitions of a run.
-
-        `deviation`: the standard deviation of the means of the repetitions. `low`, `median`, `high`: the quartiles over
-        the questions of the mean of each question (ActiveRAG, Section 5).
-        """
-        if any(one.name == metric and one.combine for one in self.metrics):
-            return {}  # it has no value for each question
-        conditions = list(dict.fromkeys(question.condition for question in self.questions))
-        order = sorted(range(len(self.questions)), key=lambda n: conditions.index(self.questions[n].condition))
-        found = {}
-        for name in self.complete:
-            values = np.asarray(self.columns[name][metric])[order].reshape(len(conditions), -1)
-            known = values[:, ~np.isnan(values).any(axis=0)]
-            if known.size:
-                low, median, high = np.quantile(known.mean(0), (0.25, 0.5, 0.75))
-                deviation = known.mean(1).std(ddof=1)
-                found[name] = {"deviation": float(deviation), "low": float(low), "median": float(median)}
-                found[name]["high"] = float(high)
-        return found
 
     def _group(self, rows: Sequence[int], about: dict[str, Any], baseline: str | None, seed: int) -> dict[str, Any]:
         at = np.asarray(rows, dtype=np.intp)

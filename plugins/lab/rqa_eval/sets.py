@@ -9,10 +9,20 @@ from pathlib import Path
 import msgspec
 
 from robust_qa import InputError
-from robust_qa.batch import check_rows, question_column
+from rqa_rows import check_rows, question_column, workbook_rows
 
-from . import public_sets
-from .entries import HINT, Entry, begins_table, json_lines, load_json, loads, table_rows
+from .entries import (
+    HINT,
+    Entry,
+    begins_table,
+    json_lines,
+    load_json,
+    loads,
+    numbered,
+    table_rows,
+    with_alternatives,
+)
+from .extras import find
 from .items import Item, Malformed, item
 
 _SHOWN = 5  # malformed rows that an error lists
@@ -28,7 +38,7 @@ def read_set(path: Path, layout: str | None = None) -> tuple[list[Item], str]:
             )
         layout = layout or _detect(path)
         items, problems = [], []
-        for number, where, row in LAYOUTS[layout](path):
+        for number, where, row in (LAYOUTS.get(layout) or find("layouts", layout))(path):
             try:
                 items.append(item(number, row()))
             except Malformed as error:
@@ -89,6 +99,8 @@ def _table_layout(path: Path, header: bytes) -> str:
     columns = set(header.split(b"\t"))
     if {b"claim", b"label"} <= columns:
         return "pubhealth"
+    if {b"context1", b"context2", b"contradictType"} <= set(header.split(b",")):
+        return "wikicontradict"
     if header.startswith((b"{", b"[")) or not begins_table(path):
         return ""
     return "promptfoo" if b"__expected" in header else "csv"
@@ -97,6 +109,10 @@ def _table_layout(path: Path, header: bytes) -> str:
 # The first layout whose fields are all in the row wins.
 _SIGNS: tuple[tuple[str, set[str]], ...] = (
     ("squad", {"data"}),
+    ("nq", {"question_text", "annotations"}),
+    ("musique", {"question", "paragraphs"}),
+    ("nq-swap", {"org_context", "sub_context"}),
+    ("conflictbank", {"question", "options", "correct_option"}),
     ("hotpotqa", {"question", "context", "_id"}),
     ("promptfoo", {"vars"}),
     ("promptfoo", {"tests"}),
@@ -107,6 +123,7 @@ _SIGNS: tuple[tuple[str, set[str]], ...] = (
     ("rgb", {"query", "positive", "negative"}),
     ("jsonl", {"question", "answers", "passages"}),
     ("ctxs", {"question", "ctxs"}),
+    ("alce", {"question", "docs"}),
     ("ramdocs", {"documents", "gold_answers"}),
     ("arc", {"question", "answerKey"}),
     ("jsonl", {"question"}),
@@ -118,18 +135,5 @@ _SIGNS: tuple[tuple[str, set[str]], ...] = (
 LAYOUTS: Mapping[str, Callable[[Path], Iterator[Entry]]] = {
     "jsonl": json_lines,
     "csv": table_rows,
-    "ctxs": public_sets.ctxs,
-    "squad": public_sets.squad,
-    "hotpotqa": public_sets.hotpotqa,
-    "promptfoo": public_sets.promptfoo,
-    "xlsx": public_sets.workbook,
-    "ramdocs": public_sets.ramdocs,
-    "triviaqa": public_sets.triviaqa,
-    "asqa": public_sets.asqa,
-    "bioasq": public_sets.bioasq,
-    "rgb": public_sets.rgb,
-    "arc": public_sets.arc,
-    "pubhealth": public_sets.pubhealth,
-    "kilt": public_sets.kilt,
-    "beir": public_sets.beir,
+    "xlsx": lambda path: numbered(with_alternatives(row) for _, row in workbook_rows(path)),
 }

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import MissingError
+from robust_qa import MissingError, Registry, hookimpl
 from robust_qa.kit import cache_dir, cores, install_hint
 
 if TYPE_CHECKING:
@@ -61,3 +61,11 @@ class E5:
         from .model import Model
 
         return Model(self._packed, cache_dir() / "models" / f"e5-{self.fingerprint()}", self._threads)
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.embedder(
+        "e5", "rqa_e5:E5", rank=20, summary="vectors of multilingual-e5-small, offline, for 100 languages"
+    )

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from robust_qa import PROBABLE, Passage, Reading
-from robust_qa.kit import Claim, answer_key, may_agree, says_same, source_of, without_mark
+from robust_qa.kit import answer_key, without_mark
+from rqa_claims import Claim, may_agree, says_same, source_of
 
 from .evidence import Evidence, Part, likely_parts, logistic, without
 from .spans import Span, text_of
@@ -116,7 +117,7 @@ def _answers(evidence: Evidence) -> Answers:
     found: dict[str, dict[int, Span]] = defaultdict(dict)
     for span in sorted(evidence.spans, key=lambda span: -span.margin):
         text = text_of(evidence.passages[span.passage])[span.start : span.end]
-        if key := answer_key(text):
+        if not span.astray and (key := answer_key(text)):
             found[key].setdefault(span.passage, span)
     return found
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
@@ -31,6 +31,7 @@ JUDGE = Path(__file__).parent / "judge"
 CHECKSUMS = "checksums.json"
 BATCH = 256  # tokens in a batch, including padding; larger batches leave the CPU cache
 _TINY = 1e-9  # avoids division by 0
+_TOKENISED = 256  # texts whose tokens are kept, about 40 KB each
 _CACHE_SIZE = 2048  # windows or vectors, about 2 KB each
 
 
@@ -85,6 +86,7 @@ class Encoder:
         self._workers = threads or cores()
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rqa-embedded")
         self._hint = hint or f"Install the package again: `{install_hint(again=True)}`."
+        self._recent_tokens = lru_cache(maxsize=_TOKENISED)(self._tokenised)
         self._check()
         try:
             import ctranslate2
@@ -113,7 +115,10 @@ class Encoder:
         """Read the settings of the model."""
 
     def tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the token ids of `text` and their character offsets."""
+        """Return the token ids of `text` and their character offsets. Do not change the lists."""
+        return self._recent_tokens(text)
+
+    def _tokenised(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         coded = self._tokenizer.encode(whole_characters(text), add_special_tokens=False)
         return coded.ids, coded.offsets
 
@@ -219,8 +224,8 @@ class CachingEngine(Engine):
 
     def __init__(self, folder: Path | None = None, threads: int = 0) -> None:
         super().__init__(folder, threads)
-        self._recent_marks: _Recent[tuple[bytes, int], Marks] = _Recent()
-        self._recent_vectors: _Recent[str, Floats] = _Recent()
+        self._recent_marks: Recent[tuple[bytes, int], Marks] = Recent()
+        self._recent_vectors: Recent[str, Floats] = Recent()
 
     def mark(self, windows: Sequence[tuple[list[int], list[int]]]) -> list[Marks]:
         """Return the marks of `windows`; see Engine.mark."""
@@ -236,10 +241,10 @@ class CachingEngine(Engine):
 
     def forget(self) -> None:
         """Forget what is cached."""
-        self._recent_marks, self._recent_vectors = _Recent(), _Recent()
+        self._recent_marks, self._recent_vectors = Recent(), Recent()
 
 
-class _Recent(Generic[K, T]):
+class Recent(Generic[K, T]):
     """The latest results of a function. Safe for threads."""
 
     def __init__(self) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from robust_qa import Passage, Quote
 from robust_qa.kit import content_terms, is_row, quote_windows, statements, with_title
+from rqa_claims import Asked
 
 from .spans import Span, repeats, spans
 from .windows import firsts, marked_windows
@@ -21,6 +22,7 @@ _PARTS = 12  # of a question's passages whose cosines are computed
 _QUOTES = 6
 _NO_SPAN = -20.0  # margin of a text without a span
 _KEYED = 2.0  # log-odds that a row loses if it has no word of the question that tells rows apart
+_ANOTHER = 8.0  # log-odds that an answer loses if its sentence names another member of the series
 _LEAST_MARGIN = -6.0  # of a sentence; below, none is likelier than another
 
 
@@ -38,8 +40,8 @@ class Evidence:
 class Part:
     """Whole sentences of a passage: characters `start` to `end` of its text.
 
-    `logit` is the log-odds that they answer the question. `best` is the best span among them, and `alone` whether no
-    other row has as many of the question's words, if it is in a row of cells.
+    `logit` is the log-odds that they answer the question. `best` is the best span among them. `alone`: it is about
+    what the question names, and no other row of cells has as many of its words.
     """
 
     passage: int
@@ -61,8 +63,19 @@ def find_evidence(engine: Marking, requests: Sequence[tuple[str, Sequence[Passag
                 continue
             own += spans(window, marks, passages[window.passage])
             relevant[window.passage] = max(relevant.get(window.passage, -math.inf), marks.relevant)
-        found.append(Evidence(question, passages, own, relevant))
+        found.append(Evidence(question, passages, _of_what_is_asked(question, passages, own), relevant))
     return found
+
+
+def _of_what_is_asked(question: str, passages: Sequence[Passage], found: Sequence[Span]) -> list[Span]:
+    """Return the spans, with a lower margin where the sentence is about another thing than the question names."""
+    asked = Asked.of(question, [passage.text for passage in passages])
+    return [
+        replace(span, margin=span.margin - _ANOTHER, astray=True)
+        if span.place and asked.is_astray(passages[span.passage], *span.place)
+        else span
+        for span in found
+    ]
 
 
 def without(evidence: Evidence, left_out: set[int]) -> Evidence:
@@ -184,7 +197,7 @@ def likely_parts(settings: Settings, evidence: Evidence) -> list[Part]:
                 named = _KEYED * keyed.get(unit, 0.0)
                 best = max((span for at, span in own if first <= at < last), key=lambda span: span.margin, default=None)
                 logit = _logit(settings, best.margin if best else _NO_SPAN, relevant, 0.0, _first(number)) + named
-                units.append(Part(number, start, end, logit, best, unit not in tied))
+                units.append(Part(number, start, end, logit, best, unit not in tied and not (best and best.astray)))
             if units:
                 parts.append(max(units, key=lambda unit: unit.logit))
     return sorted(parts, key=lambda part: -part.logit)[:_PARTS]

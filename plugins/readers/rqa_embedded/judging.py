@@ -16,14 +16,16 @@ import msgspec
 
 from robust_qa import PROBABLE, Judgment, Passage, Quote, Reading
 from robust_qa.kit import closest_texts
+from rqa_claims import align, of_the_same
 
-from .engine import JUDGE, Encoder
+from .engine import JUDGE, Encoder, Recent
 
 if TYPE_CHECKING:
     from .engine import Floats
 
 _UNITS = 16  # of a question's passages that are judged
 _WHOLE = 4  # passages judged as a whole
+_UNREAD = Judgment(0.0, 0.0)
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -45,9 +47,20 @@ class Judge(Encoder):
 
     def _load(self) -> None:
         self.settings = msgspec.json.decode((self.folder / "judge.json").read_bytes(), type=Settings)
+        self._recent: Recent[tuple[str, str], Judgment] = Recent()
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgment]:
-        """Return the probabilities of each (claim, text). A text is cut at the length of a window."""
+        """Return the probabilities of each (claim, text). A text is cut at the length of a window.
+
+        The encoder judges the words, each pair once, and only where a verdict depends on them; what numbers, dates and
+        measures say of each other is worked out.
+        """
+        aligned = [align(*pair) for pair in pairs]
+        read = [(own.claim, text) for own, (_, text) in zip(aligned, pairs, strict=True) if own.depends_on_words]
+        judged = iter(self._recent.get(read, read, self._judge_words))
+        return [each.weighed(next(judged) if each.depends_on_words else _UNREAD) for each in aligned]
+
+    def _judge_words(self, pairs: Sequence[tuple[str, str]]) -> list[Judgment]:
         begin, end = self.ends
         windows = []
         for claim, text in pairs:
@@ -82,7 +95,7 @@ def read_many(judge: Judge, requests: Sequence[tuple[str, Sequence[Passage]]], t
 
     If neither has a probability of `threshold`, the likelier one is the rival of an abstention if it is probable.
     """
-    texts = [closest_texts(*request, _UNITS, _WHOLE) for request in requests]
+    texts = [of_the_same(request[0], closest_texts(*request, _UNITS, _WHOLE), request[1]) for request in requests]
     pairs = [(question, text) for (question, _), own in zip(requests, texts, strict=True) for _, text in own]
     judgments = iter(judge.judge(pairs))
     said = [[_Verdict(unit, *map(_log_odds, next(judgments))) for unit, _ in own] for own in texts]

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 Request = tuple[str, Sequence[Passage]]
 
 _MAX_TITLE = 100  # characters
-_NOT_ENGLISH = "The {what} does not seem to be in English (but {language}), and this reader answers only in English."
+_NOT_ENGLISH = (
+    "The {what} does not seem to be in English (but {language}), and this reader answers only in English. "
+    "A language model reads other languages: see `rqa models list`."
+)
 
 
 @lru_cache(maxsize=2)
@@ -195,10 +198,15 @@ class EmbeddedEvaluator:
         return [[2 * likely - 1 for likely in one] for one in judge(self._engine, found)]
 
     def judge(self, claim: str, texts: Sequence[str]) -> list[Judgment]:
-        """Return whether each text supports the claim or contradicts it, by the packaged judge."""
+        """Return whether each text supports the claim or contradicts it; see `judge_many`."""
+        return self.judge_many([(claim, texts)])[0]
+
+    def judge_many(self, requests: Sequence[tuple[str, Sequence[str]]]) -> list[list[Judgment]]:
+        """Return what the packaged judge says of each text of each (claim, texts), computed as one batch."""
         from .judging import packaged
 
-        return packaged(self._threads).judge([(claim, text) for text in texts])
+        judged = iter(packaged(self._threads).judge([(claim, text) for claim, texts in requests for text in texts]))
+        return [[next(judged) for _ in texts] for _, texts in requests]
 
     def token_vectors(self, texts: Sequence[str]) -> list[Floats]:
         """Return contextual unit vectors of the tokens of each text, (tokens, width)."""

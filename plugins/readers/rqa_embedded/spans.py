@@ -31,7 +31,7 @@ class Span:
     """A candidate answer: characters `start` to `end` of "title : text" of a passage, whose text begins at `shift`.
 
     `margin` is its score minus the score of "this passage has no answer". `answered` is the window's second score of
-    whether it has one.
+    whether it has one. `astray`: its sentence names another thing than the question does.
     """
 
     passage: int
@@ -40,6 +40,7 @@ class Span:
     shift: int
     margin: float
     answered: float
+    astray: bool = False
 
     @property
     def place(self) -> tuple[int, int] | None:

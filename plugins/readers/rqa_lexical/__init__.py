@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from robust_qa import Passage, Reading
+from robust_qa import Passage, Reading, Registry, hookimpl
 from robust_qa.kit import content_terms
 
 from .evidence import best_sentence
@@ -65,3 +65,10 @@ class Overlap:
         if not wanted:
             return [-1.0] * len(texts)
         return [2 * len(wanted.intersection(content_terms(text))) / len(wanted) - 1 for text in texts]
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.reader("lexical", "rqa_lexical:Lexical", rank=10, summary="finds answers by shared words; needs no model")
+    registry.evaluator("lexical", "rqa_lexical:Overlap", rank=1, summary="scores texts by shared words; needs no model")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from robust_qa import ConfigError, Message
-from robust_qa.kit import without_thoughts
+from rqa_prompts import without_thoughts
 
 _PROBE = "rqa-probe"
 _MARKER = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")

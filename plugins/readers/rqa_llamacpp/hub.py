@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from robust_qa import BusyError, MissingError, RefusedError, ReplyError, RqaError, UnavailableError
-from robust_qa.kit import Refusal, install_hint, printable, put_in_place
+from robust_qa.kit import install_hint, printable, put_in_place
+from rqa_http import Refusal
 
 from .gguf_files import parts
 from .library import Spec, choose

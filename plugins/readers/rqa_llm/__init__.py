@@ -11,7 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from robust_qa import Completion, ConfigError, Decoding, Message, MissingError, Trusted, UnavailableError, Usage
+from robust_qa import (
+    Completion,
+    ConfigError,
+    Decoding,
+    Message,
+    MissingError,
+    Registry,
+    Trusted,
+    UnavailableError,
+    Usage,
+    hookimpl,
+)
 from robust_qa.kit import install_hint
 
 
@@ -82,3 +93,10 @@ def _known(get: str, name: str, command: str) -> Any:
         return getattr(llm, get)(name)
     except llm.UnknownModelError as error:
         raise ConfigError(f"llm knows no model {name!r}.", hint=f"`{command}` lists those that it knows.") from error
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.reader("llm", "rqa_llm:Llm", summary="any model that the program llm knows by name")
+    registry.embedder("llm", "rqa_llm:LlmEmbedder", summary="any embedding model that the program llm knows")

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
-from robust_qa import Completion, Continuation, Decoding, Key, Message, Url
+from robust_qa import Completion, Continuation, Decoding, Key, Message, Registry, Url, hookimpl
 from robust_qa.kit import warn
 
 from .client import Client, fits_header
@@ -194,3 +194,13 @@ class OpenAI:
 def _is_repeatable(fields: Mapping[str, Any]) -> bool:
     """Whether these fields request greedy decoding or a seed."""
     return fields.get("temperature") == 0 or fields.get("seed") is not None
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.reader("openai", "rqa_openai:OpenAI", summary="any OpenAI-compatible chat endpoint, hosted or local")
+    registry.embedder("openai", "rqa_openai.embeddings:Embeddings", summary="any OpenAI-compatible embeddings endpoint")
+    registry.evaluator(
+        "rerank", "rqa_openai.reranking:Reranker", summary="any rerank endpoint: llama-server, vLLM, Jina"
+    )

@@ -23,7 +23,8 @@ from robust_qa import (
     ReplyError,
     __version__,
 )
-from robust_qa.kit import httpx_errors, is_loopback, json_object, read_body
+from robust_qa.kit import is_loopback
+from rqa_http import body_parts, httpx_errors, json_object, read_body
 
 from .client import Client
 from .dialect import Dialect, encode
@@ -183,7 +184,7 @@ class BatchApi:
             if not response.is_success:
                 self._check(await self._whole(response))
             rest = b""
-            async for part in response.aiter_bytes():
+            async for part in body_parts(response, str(self._endpoint)):
                 *complete, rest = (rest + part).split(b"\n")
                 if len(rest) > _BODY_BYTES:
                     raise ReplyError(f"{self._endpoint} returned a file with a line of more than 16 MiB.")

@@ -83,7 +83,7 @@ class Client:
         while True:
             request = self.body(build, dialect)
             tried.add(schema := encode(request.get("response_format")))
-            reply = await self._pages[page].post(encode(request), Stream(on_text))
+            reply = await self._pages[page].post(encode(request), Stream(self.endpoint, on_text))
             refusal = refusal_in(reply)
             if refusal is None:
                 break

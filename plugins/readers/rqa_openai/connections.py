@@ -14,14 +14,16 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from robust_qa import CallTimeout, ConfigError, __version__
-from robust_qa.kit import connection_error, is_loopback, read_body
+from robust_qa.kit import is_loopback
+from rqa_http import connection_error, read_body
 
-from .replies import Endpoint, Reply
+from .replies import Endpoint, Reply, too_long
 from .streams import Stream
 
 CONNECT_SECONDS = 10.0  # timeout for connecting; the host limits the whole call
 IDLE_SECONDS = 30.0  # unused connections are closed after this time
-BODY_BYTES = 16 << 20  # maximum size of a reply
+_MOST_BYTES = 16 << 20  # of a reply: log-probabilities, vectors and events take many bytes
+_MOST_BYTES_OF_TEXT = 4 << 20  # of a chat completion: answer and reasoning, all of their characters escaped
 # The commands of the servers that listen on these ports by default.
 _START_COMMANDS = {
     1234: "lms server start",
@@ -50,6 +52,7 @@ class Connections:
         for extra in headers:
             self._headers.update(extra)
         self._endpoint = endpoint
+        self._most = _MOST_BYTES_OF_TEXT if self._url.path.endswith("/chat/completions") else _MOST_BYTES
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, content: bytes, stream: Stream) -> Reply:
@@ -59,15 +62,20 @@ class Connections:
         the endpoint would have sent at once.
 
         Raises CallTimeout or UnavailableError if there is no reply, CallError if no server runs on this machine,
-        ReplyError if the reply is too long.
+        RefusedError if the reply is too long. A long error is cut.
         """
         session = self._session = self._session or self._open()
         data = BytesIO(content)  # aiohttp sends a file in parts, and warns of long bytes
         try:
             async with session.post(self._url, data=data, allow_redirects=False) as response:
                 streams = response.headers.get("Content-Type", "").startswith("text/event-stream")
-                on_part = stream.add if streams else None
-                body = await read_body(response, BODY_BYTES, server=str(self._endpoint), on_part=on_part)
+                body = await read_body(
+                    response,
+                    _MOST_BYTES if streams else self._most,
+                    server=str(self._endpoint),
+                    on_cut=self._refuse if response.ok else lambda: None,
+                    on_part=stream.add if streams else None,
+                )
                 return Reply(response.status, response.headers, stream.reply() if streams else body)
         except aiohttp.ServerTimeoutError as cause:
             raise CallTimeout(
@@ -89,6 +97,9 @@ class Connections:
             if isinstance(cause, aiohttp.ClientResponseError):  # its text may hold a proxy's password
                 reason = f"status {cause.status}: {self._endpoint.excerpt(cause.message)}"
             raise connection_error(str(self._endpoint), reason, reached=True) from cause
+
+    def _refuse(self) -> None:
+        raise too_long(self._endpoint, f"{self._most >> 20} MiB")
 
     def _reason(self, error: BaseException) -> str:
         return self._endpoint.excerpt(str(error)) or type(error).__name__

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from robust_qa import Message
-from robust_qa.kit import Refusal
+from rqa_http import Refusal
 
 from .refusals import INVALID_JSON, names_roles
 

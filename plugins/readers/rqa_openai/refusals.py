@@ -7,7 +7,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from robust_qa import ReplyError, RqaError
-from robust_qa.kit import Refusal, json_object
+from rqa_http import Refusal, json_object
 
 from .replies import CHECK_URL, Endpoint, Reply
 

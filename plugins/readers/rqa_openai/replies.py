@@ -11,7 +11,9 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from robust_qa import Completion, Continuation, CutError, RefusedError, ReplyError, RqaError, UnavailableError, Usage
-from robust_qa.kit import FILTERED, json_object, single_line, warn, without_thoughts
+from robust_qa.kit import single_line, warn
+from rqa_http import FILTERED, json_object
+from rqa_prompts import without_thoughts
 
 T = TypeVar("T")
 
@@ -24,7 +26,7 @@ _SMALLEST_WINDOW = 1000  # tokens
 _UNCOUNTED = 8  # tokens of a reply that an endpoint may leave out of its count
 # The reasons why a reply ended: complete, at a length limit, or withheld. Any other reason means it broke off.
 _COMPLETE = re.compile(r"stop|eos|end|complete|tool|function", re.IGNORECASE)
-_AT_LIMIT = re.compile(r"length|max_\w*tokens", re.IGNORECASE)
+_AT_LIMIT = re.compile(r"length|max_\w{0,40}tokens", re.IGNORECASE)
 _FOR_TOOL = re.compile(r"tool|function", re.IGNORECASE)
 _WITHHELD = re.compile(r"content_?filter|safety|refusal|recitation|sensitive|prohibited", re.IGNORECASE)
 
@@ -150,6 +152,14 @@ def decoded(decoder: msgspec.json.Decoder[T], kind: str, reply: Reply, endpoint:
         return decoder.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise invalid_reply(f"something that is not a {kind} ({cause})", reply, endpoint) from cause
+
+
+def too_long(endpoint: Endpoint, limit: str) -> RqaError:
+    """Return the error for a reply of more than `limit`. It is not retryable: the same request would bring it again."""
+    return RefusedError(
+        f"{endpoint} replied with more than {limit}.",
+        hint="Lower the reader's `max_tokens`, or check the server, which may not keep to it.",
+    )
 
 
 def invalid_reply(content: str, reply: Reply, endpoint: Endpoint) -> RqaError:

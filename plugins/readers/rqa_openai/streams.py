@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
+
+from robust_qa.kit import LONGEST_REPLY
+
+from .replies import Endpoint, too_long
 
 _BROKEN_OFF = "the stream ended early"
 
@@ -33,19 +38,22 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 
 class Stream:
-    """The events of one reply. `on_text` gets each piece of the text."""
+    """The events of one reply of `endpoint`. `on_text` gets each piece of the text."""
 
-    def __init__(self, on_text: Callable[[str], None] | None) -> None:
+    def __init__(self, endpoint: Endpoint, on_text: Callable[[str], None] | None) -> None:
+        self._endpoint = endpoint
         self._on_text = on_text
         self._line = bytearray()  # not complete yet
         self._event: list[bytes] = []  # the lines of data of an event that is not complete yet
-        self._message: dict[str, Any] = {"content": ""}  # texts and lists, put together
+        self._texts: dict[str, list[str]] = {"content": []}  # the pieces of each field
+        self._lengths = Counter[str]()  # characters of each field
+        self._tools: list[Any] = []
         self._finish: str | None = None
         self._usage: Any = None
         self._foreign = b""  # an error, or what is not a chunk
 
     def add(self, part: bytes) -> None:
-        """Add a part of the body."""
+        """Add a part of the body. Raises RefusedError if the reply is longer than any answer."""
         *lines, rest = part.split(b"\n")
         for line in lines:
             self._line += line
@@ -83,8 +91,12 @@ class Stream:
         for choice in (chunk.choices or [])[:1]:
             self._finish = choice.finish_reason or self._finish
             for name, part in msgspec.structs.asdict(choice.delta or _Delta()).items():
-                if part:
-                    self._message[name] = self._message[name] + part if name in self._message else part
+                if isinstance(part, str) and part:
+                    self._texts.setdefault(name, []).append(part)
+                    self._lengths[name] += len(part)
+                    if self._lengths[name] > LONGEST_REPLY:
+                        raise too_long(self._endpoint, f"{LONGEST_REPLY:,} characters")
+                self._tools += part if isinstance(part, list) else ()
             if self._on_text and choice.delta and choice.delta.content:
                 self._on_text(choice.delta.content)
         return True
@@ -93,5 +105,6 @@ class Stream:
         """Return the body of the whole reply, or the error in the stream."""
         if self._foreign:
             return self._foreign
-        choice = {"message": self._message, "finish_reason": self._finish or _BROKEN_OFF}
+        message = {**{name: "".join(pieces) for name, pieces in self._texts.items()}, "tool_calls": self._tools}
+        choice = {"message": message, "finish_reason": self._finish or _BROKEN_OFF}
         return msgspec.json.encode({"choices": [choice], "usage": self._usage})

@@ -50,6 +50,8 @@ _FOLDED: dict[int, str] = {
 _ACCENTED_ENDINGS = frozenset("es fr hu it pt ro tr".split())
 _WORD = re.compile(r"[^\W_]+")
 _COMPOUND = re.compile(r"[^\W_]{0,40}?(?:[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])|[^\W\d_](?=\d)|\d(?=[^\W\d_]))[^\W_]{1,40}")
+_HYPHENED = re.compile(r"(?<![\w-])[^\W\d_]+-[^\W\d_]+(?![\w-])")
+_JOINT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[^\W\d_]\d|\d[^\W\d_]")  # that every compound has
 _MOST_PARTS = 6  # more are data, such as a checksum
 _LONGEST_WORD = 128  # bytes; longer words are data such as base64
 
@@ -64,9 +66,16 @@ def analysed(text: str, language: str) -> list[str]:
 
 def compounds(text: str) -> dict[str, str]:
     """Return the words of `text` that consist of several, with their parts: parseHTTPCode, AB1234, E0417."""
+    if not _JOINT.search(text):
+        return {}
     unusual = [word for word in _WORD.findall(text) if not (word.isalpha() and word[1:].islower())]  # for speed
     found = {word: with_parts(word) for word in unusual if _COMPOUND.fullmatch(word)}
     return {word: parts for word, parts in found.items() if parts.count(" ") < _MOST_PARTS}
+
+
+def joined(text: str) -> list[str]:
+    """Return the words of two parts in `text` as one: e-mail is email, X-ray is Xray."""
+    return [word.replace("-", "") for word in _HYPHENED.findall(text)] if "-" in text else []
 
 
 def stemmed(language: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from robust_qa import EmbedderHandle, IndexProgress, IndexReport, Passage
     from rqa_bm25.index import Filter
     from rqa_bm25.vectors import Floats, Vectors
+    from rqa_files import Formats
 
 _DEPTH = 100  # passages of each ranking that are fused
 _QUICK_DEPTH = 30  # with `quick`: passages that are embedded for a query
@@ -45,8 +46,8 @@ class Hybrid(Bm25):
         # do not embed the files when they are indexed, but for each query the passages that BM25 finds first
         quick: bool = False
 
-    def __init__(self, options: Options, *, embedder: EmbedderHandle) -> None:
-        super().__init__(options)
+    def __init__(self, options: Options, *, embedder: EmbedderHandle, formats: Formats = ()) -> None:
+        super().__init__(options, formats=formats)
         self._mode, self._quick, self._embedder = options.mode, options.quick, embedder
         self._vectors: tuple[str, Vectors] | None = None  # of a generation of the index
         self._left: tuple[str, set[bytes]] | None = None  # by the filter, of a generation of the index
@@ -170,7 +171,7 @@ class Hybrid(Bm25):
         if header is None:
             return report
         if header.embedder != self._embedder.identity:
-            return replace(report, advice=_OTHER_EMBEDDER)
+            return replace(report, advice="\n".join(filter(None, (report.advice, _OTHER_EMBEDDER))))
         if header.complete == self._index.generation():
             return report
         return self._embed(replace(report, passages=self._index.passages()), None, quick=True)

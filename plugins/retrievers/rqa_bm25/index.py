@@ -26,15 +26,17 @@ from difflib import get_close_matches
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
+from unicodedata import normalize
 
 import msgspec
 import tantivy
 
 from robust_qa import BusyError, ConfigError, MissingError, Passage, RqaError
-from robust_qa.documents import MARKER, FileReader, FileTable, tidy
-from robust_qa.kit import atomic_write, content_terms, warn, with_title, words
-from rqa_bm25.analysis import LANGUAGES, analysed, compounds
+from robust_qa.kit import atomic_write, content_terms, tidy, warn, with_title
+from rqa_bm25.analysis import LANGUAGES, analysed, compounds, joined
 from rqa_bm25.copies import without_copies
+from rqa_bm25.english import is_english, is_slip
+from rqa_files import MARKER, FileReader, FileTable
 
 FORMAT = 10
 _DRAFT = f".{MARKER}.new"  # of `atomic_write`
@@ -45,6 +47,7 @@ _LONGEST_QUERY = 200_000  # characters; the rest is ignored
 _MOST_TERMS = 64  # distinct words in one search
 _LONGEST_CHECKED = 1000  # characters of a query whose words may be unknown
 _QUERIED = re.compile(r"[^\W_]{3,}(?:[-'’/][^\W_]+)*")
+_SPOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _FEW = 1  # words of a query that are all told; a question has words that answer nothing
 _LONG = 7  # letters of a stem that may have two mistakes
 _LOOKED_AT = 20  # passages that may have a similar word
@@ -122,9 +125,14 @@ class _Generation:
         A compound that no passage has is in parts, because passages may write it otherwise.
         """
         for compound, parts in compounds(query).items():
-            if not any(self.searcher.doc_freq("words", each) for each in self.words_of(compound)):
+            if not self.has(compound):
                 query += f" {parts}"
+        query = " ".join([query, *(word for word in joined(query) if self.has(word))])
         return self.words_of(query)
+
+    def has(self, text: str) -> bool:
+        """Return whether a passage has a word of the text."""
+        return any(self.searcher.doc_freq("words", each) for each in self.words_of(text))
 
     def words_of(self, text: str) -> Counter[str]:
         """Return the words of a text, in the analysis of each language of the index."""
@@ -150,16 +158,37 @@ class _Generation:
                 found[word] = self._similar(word, stems)
         return found
 
+    def corrections(self, query: str) -> dict[str, str]:
+        """Return the misspelt words of a query, each with the word of the passages that it stands for.
+
+        None of them is a name, a number or an English word, and each has one near neighbour.
+        """
+        found = {}
+        for word in self.unknown(query):
+            if (word.islower() or query.startswith(word)) and not is_english(word.lower()):
+                near = self._near(word, self.words(word))
+                close = [
+                    each for each in get_close_matches(word.lower(), near, 4, _CLOSE) if is_slip(word.lower(), each)
+                ]
+                if close and near[close[0]] and {*content_terms(close[0])}.issuperset(content_terms(" ".join(close))):
+                    found[word] = close[0]
+        return found
+
     def _similar(self, word: str, stems: Iterable[str]) -> str:
+        return next(iter(get_close_matches(word.lower(), self._near(word, stems), n=1, cutoff=_CLOSE)), "")
+
+    def _near(self, word: str, stems: Iterable[str]) -> dict[str, bool]:
+        """Return the words of passages that are like a word, in lower case, and whether each is no name."""
+        near: dict[str, bool] = {}
         if len(word) < _SPELT or any(map(str.isdigit, word)):  # a short word or a number is near others by chance
-            return ""
-        near: set[str] = set()
+            return near
         for stem in stems:
             query = tantivy.Query.fuzzy_term_query(self.schema, "words", stem, 1 + (len(stem) >= _LONG))
             for _, address in self.searcher.search(query, _LOOKED_AT, count=False).hits:
                 passage = self.searcher.doc(address)
-                near.update(words(f"{decoded(passage, 'title')} {decoded(passage, 'text')}"))
-        return next(iter(get_close_matches(word.lower(), near, n=1, cutoff=_CLOSE)), "")
+                for each in _SPOKEN.findall(f"{decoded(passage, 'title')} {decoded(passage, 'text')}"):
+                    near[each.lower()] = near.get(each.lower(), False) or each.islower()
+        return near
 
     def hits(self, terms: dict[str, int], k: int, only: Filter) -> Iterator[tuple[float, tantivy.DocAddress]]:
         """Yield scores and addresses, best first, beyond `k` because duplicates are dropped."""
@@ -186,7 +215,7 @@ class _Generation:
         if titles := {tuple(analysed(tidy(only.title), language)) for language in self.languages} - {()}:
             found.append(tantivy.Query.boolean_query([(tantivy.Occur.Should, self._all_of(words)) for words in titles]))
         if only.within:
-            found.append(tantivy.Query.term_set_query(self.schema, "under", list(only.within)))
+            found.append(tantivy.Query.term_set_query(self.schema, "under", [*map(self._spelt, only.within)]))
         if only.types:
             found.append(tantivy.Query.term_set_query(self.schema, "type", list(only.types)))
         if only.since:
@@ -194,6 +223,29 @@ class _Generation:
             found.append(tantivy.Query.range_query(self.schema, "since", kind, first, _LAST_DAY))
         left = [(tantivy.Occur.Must, tantivy.Query.const_score_query(each, 0.0)) for each in found]
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *left]) if left else query
+
+    def _spelt(self, path: str) -> str:
+        """Return a path as the index spells it, which may be in another Unicode form."""
+        if self.searcher.doc_freq("under", path):
+            return path
+        form = normalize("NFC", path)
+        names = (str(place) for file in self.table.files for place in (Path(file), *Path(file).parents))
+        return next((name for name in names if normalize("NFC", name) == form), path)
+
+    def unfit(self, only: Filter) -> list[str]:
+        """Return a message for each part of a filter that no passage fits."""
+        everything = tantivy.Query.all_query()
+        parts = (
+            (Filter(within=only.within), f"at or under {', '.join(only.within)}"),
+            (Filter(types=only.types), f"of the type {', '.join(only.types)}"),
+            (Filter(since=only.since), f"of {only.since} or later"),
+            (Filter(title=only.title), f"with the title {only.title!r}"),
+        )
+        return [
+            f"There is nothing to search {what}."
+            for part, what in parts
+            if part != _ALL and not self.searcher.search(self.filtered(everything, part), 1, count=False).hits
+        ]
 
     def _all_of(self, words: Iterable[str]) -> tantivy.Query:
         terms = [tantivy.Query.term_query(self.schema, "titled", word) for word in words]
@@ -243,7 +295,14 @@ class Index:
             terms = commit.heaviest(commit.words(tidy(query[:_LONGEST_QUERY])))
             hits = commit.hits(terms, k, only) if terms and k > 0 else ()
             _warn_of(commit.unknown(tidy(query[:_LONGEST_CHECKED])), query)
+            for message in commit.unfit(only):
+                warn(message, lasting=True, shown=True)
             return without_copies((_passage(score, commit.searcher.doc(address)) for score, address in hits), query, k)
+
+    def corrections(self, query: str) -> dict[str, str]:
+        """Return the misspelt words of a query with the right ones. Raises MissingError."""
+        with self.guarded("Searching"):
+            return self._newest().corrections(tidy(query[:_LONGEST_CHECKED]))
 
     def marked(self, passages: list[Passage], reader: FileReader) -> list[Passage]:
         """Return the passages, marked if their file is not as it was indexed."""
@@ -431,8 +490,8 @@ def add_searched(entry: tantivy.Document) -> None:
     """Add what is searched but not stored to `entry`, from its stored values: words, key, and what filters look at."""
     title, text, day = (decoded(entry, name) for name in ("title", "text", "day"))
     file, language = str(entry.get_first("file")), str(entry.get_first("language"))
-    titled = analysed(title, language)
-    parts = " ".join(compounds(f"{title} {text}").values())
+    titled = _analysed_title(title, language)
+    parts = " ".join([*compounds(f"{title} {text}").values(), *joined(f"{title} {text}")])
     entry.add_text("words", " ".join([*titled * 2, *analysed(f"{text} {parts}", language)]))
     entry.add_text("key", key_of(title, text).hex())
     for name, value in _filed(file):
@@ -440,6 +499,12 @@ def add_searched(entry: tantivy.Document) -> None:
     entry.add_text("titled", " ".join(titled))
     digits = "".join(filter(str.isdecimal, day))
     entry.add_unsigned("since", int(digits[:8].ljust(8, "9")))  # the last day that YYYY or YYYY-MM can mean
+
+
+@lru_cache(maxsize=1000)
+def _analysed_title(title: str, language: str) -> list[str]:
+    """Return the words of a title, which the passages of a document share."""
+    return analysed(title, language)
 
 
 @lru_cache(maxsize=1)

@@ -15,12 +15,16 @@ import tantivy
 from msgspec.structs import replace
 
 from robust_qa import IndexProgress, IndexReport, InputError
-from robust_qa.documents import (
+from robust_qa.kit import language_of
+from rqa_bm25.analysis import stemmed
+from rqa_bm25.index import Index, add_searched
+from rqa_files import (
     Entry,
     FileReader,
     FileTable,
     Found,
     Indexed,
+    Rules,
     State,
     TemporarilyUnreadable,
     Unreadable,
@@ -35,14 +39,13 @@ from robust_qa.documents import (
     settle,
     shown,
 )
-from robust_qa.kit import language_of
-from rqa_bm25.analysis import stemmed
-from rqa_bm25.index import Index, add_searched
 
 _PROGRESS_EVERY = 1000  # passages
 _MOST_DELETED = 0.1  # of all passages on disk; above it the index is rewritten
 _PAGE = 10_000  # passages in one search
 _SAMPLE = 5  # passages that show the language of a document
+_ALIKE = 100  # documents of a file in one language, after which one in `_LOOKED_AT` is looked at
+_LOOKED_AT = 8
 _QUICK_FILES = 50  # that `refresh` reads
 _QUICK_BYTES = 2_000_000  # of them together
 _QUICK_REMOVED = 1_000  # files that `refresh` removes
@@ -55,16 +58,21 @@ def update(
     *,
     language: str,
     memory: int,
+    rules: Rules = Rules(),  # noqa: B008 - it is frozen
     progress: IndexProgress | None = None,
 ) -> IndexReport:
     """Update `index` with the files at and under `paths`, by default those indexed before. `memory` is in megabytes.
+
+    Without paths, `rules` are by default those of the time before.
 
     If it is interrupted, the index stays unchanged.
 
     Raises BusyError while another process writes, InputError for a path that neither exists nor was indexed, and
     ConfigError if the folder or the language does not match. Raises MissingError without paths and without an index.
     """
-    paths = paths or [*map(located, index.table().roots)]
+    if not paths:
+        before = index.table()
+        paths, rules = [*map(located, before.roots)], before.rules if rules == Rules() else rules
     if index.language() is None:
         check_known(paths, ())
     with index.writing(language) as engine:
@@ -74,11 +82,12 @@ def update(
         without = tuple(
             name for name in table.without if not any(is_under(shown(path), {Path(name)}) for path in paths)
         )
-        found = find(there, table.states(reader.options), without)
+        found = find(there, table.states(reader.options), without, formats=reader.formats, rules=rules)
         run = _Run(index, engine, table, reader, found, places(paths), language, progress)
         found.report_kept(table.indexed())
         gone = {*removed(table.indexed(), paths, found), *lost(run.unseen)}
-        return run.run(gone, found.files, roots=table.roots_with(there), without=without, memory=memory)
+        whole = replace(table, roots=table.roots_with(there), without=without, rules=rules)
+        return run.run(gone, found.files, whole, memory=memory)
 
 
 def remove(index: Index, paths: Sequence[Path], reader: FileReader, *, memory: int) -> IndexReport:
@@ -97,7 +106,8 @@ def remove(index: Index, paths: Sequence[Path], reader: FileReader, *, memory: i
         gone = [file for file in table.indexed() if is_under(file, here)]
         roots = [root for root in table.roots if not is_under(root, here)]
         without = {*table.without, *map(str, here)} if roots else set()
-        return run.run(gone, {}, roots=roots, without=sorted(without), memory=memory)
+        whole = replace(table, roots=tuple(roots), without=tuple(sorted(without)))
+        return run.run(gone, {}, whole, memory=memory)
 
 
 def refresh(index: Index, reader: FileReader, *, memory: int) -> IndexReport:
@@ -108,22 +118,24 @@ def refresh(index: Index, reader: FileReader, *, memory: int) -> IndexReport:
     """
     table = index.table()
     roots = [path for path in map(located, table.roots) if not is_gone(path)]
-    found = find(roots, table.states(), table.without)
+    found = find(roots, table.states(), table.without, formats=reader.formats, rules=table.rules, keep=True)
     here = places(roots)
     run = _Run(index, None, table, reader, found, here, index.language() or "none", None)
-    gone = [*lost(run.unseen), *(file for file in run.unseen if file in found.not_text)]
+    gone = [*lost(run.unseen)]
+    unread = sum(file in found.not_text for file in run.unseen)  # perhaps for lack of a plugin: `rqa index` decides
     by_size = sorted(found.files.items(), key=lambda item: item[1][0])[:_QUICK_FILES]
     totals = accumulate(size for _, (size, *_) in by_size)
     quick = dict(item for item, total in zip(by_size, totals, strict=True) if total <= _QUICK_BYTES)
     now = [file for file in gone if is_under(file, here)][:_QUICK_REMOVED]
-    pending = len(found.files) - len(quick) + len(gone) - len(now)
+    pending = len(found.files) - len(quick) + len(gone) - len(now) + unread
     if not quick and not now and run.unread.items() <= table.files.items():
-        return IndexReport(unchanged=len(found.unchanged), pending=pending, folder=str(index.folder))
+        folder, advice = str(index.folder), table.unread()
+        return IndexReport(unchanged=len(found.unchanged), pending=pending, folder=folder, advice=advice)
     with index.writing(index.language() or "none") as engine:
         if index.table_in(engine) != table:  # another process was faster
             return IndexReport(folder=str(index.folder))
         run.engine = engine
-        return run.run(now, quick, roots=table.roots, without=table.without, memory=memory, pending=pending)
+        return run.run(now, quick, table, memory=memory, pending=pending)
 
 
 @contextmanager
@@ -185,13 +197,12 @@ class _Run:
         self,
         gone: Iterable[str],
         files: Mapping[Path, State],
+        table: FileTable,
         *,
-        roots: Sequence[str],
-        without: Sequence[str],
         memory: int,
         pending: int = 0,
     ) -> IndexReport:
-        """Remove the files that are gone, read `files`, and commit."""
+        """Remove the files that are gone, read `files`, and commit with all but the files of `table`."""
         assert self.engine is not None
         with _transaction(self.index, self.engine, memory) as self.writer:
             for file in gone:
@@ -202,14 +213,15 @@ class _Run:
             for path, entries in self.reader.entries_of(self._outdated(files), self.found.skipped):
                 self._file(path, entries)
                 self._report(1)
-            self._commit(FileTable(self.files, tuple(roots), tuple(without)))
+            self._commit(replace(table, files=self.files))
         self.engine.reload()
         return IndexReport(
-            **self.counts,  # type: ignore[arg-type]  # mypy does not know its keys
+            **self.counts,
             passages=sum(file.passages for file in self.files.values()),
             skipped=tuple(self.found.skipped),
             folder=str(self.index.folder),
             pending=pending,
+            advice=FileTable(self.files).unread(),
         )
 
     def _commit(self, table: FileTable) -> None:
@@ -315,11 +327,17 @@ class _Run:
 
 
 def _in_languages(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Yield each passage with the stemmer of its document's language."""
-    for _, group in groupby(entries, key=lambda each: each.document):
+    """Yield each passage with the stemmer of its document's language.
+
+    After many documents in one language, as in a corpus, only some are looked at until one is in another.
+    """
+    language, alike = "", 0
+    for number, (_, group) in enumerate(groupby(entries, key=lambda each: each.document)):
         passages = iter(group)
         first = list(islice(passages, _SAMPLE))
-        language = stemmed(language_of(" ".join(each.text for each in first)))
+        if alike < _ALIKE or number % _LOOKED_AT == 0:
+            found = stemmed(language_of(" ".join(each.text for each in first)))
+            language, alike = found, alike + 1 if found == language else 0
         yield from zip(chain(first, passages), repeat(language))
 
 

@@ -13,8 +13,8 @@ from robust_qa.kit import data_dir
 
 if TYPE_CHECKING:
     from robust_qa import IndexProgress, IndexReport, Passage
-    from robust_qa.documents import FileReader, Indexed
     from rqa_bm25.index import Filter, Index
+    from rqa_files import FileReader, Formats, Indexed
 
 Language = Literal[
     "auto",
@@ -47,6 +47,7 @@ class Bm25:
     """
 
     cached = False  # a search is faster than the cache
+    reads_files = True
 
     @dataclass
     class Options:
@@ -59,6 +60,8 @@ class Bm25:
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
         file_seconds: Annotated[int, Meta(ge=1)] = 30  # of processor time for a file, and two more for each megabyte
         encoding: str = ""  # of text files, such as "cp1251"; "": detected
+        exclude: str = ""  # files and folders to leave out: patterns as in .gitignore, separated by commas
+        no_ignore: bool = False  # read also what .gitignore, .ignore and .rqaignore name, and what programs made
         within: str = ""  # search only the files at or under this path
         types: str = ""  # search only files with these suffixes, as in "pdf,docx"
         # search only documents of this date or later; a document without a date has that of its file's last change
@@ -67,10 +70,10 @@ class Bm25:
         # memory for indexing in megabytes; when it is full, it is written to disk
         writer_memory: Annotated[int, Meta(ge=15, le=4000)] = 256
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, formats: Formats = ()) -> None:
         from rqa_bm25.index import Index
 
-        self._options = options
+        self._options, self._formats = options, formats
         self._index: Index = Index(options.index or data_dir() / "index" / "default")
 
     def retrieve(self, query: str, k: int) -> list[Passage]:
@@ -81,13 +84,17 @@ class Bm25:
         """
         return self._marked(self._index.search(query, k, self._only))
 
+    def corrections(self, question: str) -> dict[str, str]:
+        """Return the words of a question that are misspelt, with those of the passages that they stand for."""
+        return self._index.corrections(question)
+
     def _marked(self, passages: list[Passage]) -> list[Passage]:
         return self._index.marked(passages, self._reader)
 
     @property
     def _only(self) -> Filter:
-        from robust_qa.documents import places
         from rqa_bm25.index import Filter
+        from rqa_files import places
 
         options = self._options
         within = [*map(str, sorted(places([Path(options.within).absolute()])))] if options.within else []
@@ -96,7 +103,7 @@ class Bm25:
 
     @property
     def _reader(self) -> FileReader:
-        from robust_qa.documents import Cut, FileReader
+        from rqa_files import Cut, FileReader
 
         options = self._options
         return FileReader(
@@ -104,6 +111,7 @@ class Bm25:
             options.file_megabytes,
             options.file_seconds,
             options.encoding,
+            self._formats,
         )
 
     def index(self, paths: Sequence[Path], progress: IndexProgress | None = None) -> IndexReport:
@@ -113,6 +121,7 @@ class Bm25:
         Raises BusyError while another process writes, InputError if a path does not exist and was never indexed.
         """
         from rqa_bm25.indexing import update
+        from rqa_files import Rules
 
         return update(
             self._index,
@@ -120,6 +129,7 @@ class Bm25:
             self._reader,
             language=self._options.language,
             memory=self._options.writer_memory,
+            rules=Rules.of(self._options.exclude, no_ignore=self._options.no_ignore),
             progress=progress,
         )
 

@@ -18,7 +18,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from robust_qa import Completion, ConfigError, Decoding, EmbedderName, Message, Passage, Trusted, Usage
+from robust_qa import (
+    Completion,
+    ConfigError,
+    Decoding,
+    EmbedderName,
+    Message,
+    Passage,
+    Registry,
+    Trusted,
+    Usage,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     from robust_qa import EmbedderHandle
@@ -122,3 +133,13 @@ def _made(name: str, method: str) -> Any:
             f"{name} has no method `{method}`.", hint="Name a part of the framework that the plugin is for."
         )
     return part
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.retriever("langchain", "rqa_frameworks:LangChainRetriever", summary="any retriever of LangChain")
+    registry.retriever(
+        "haystack", "rqa_frameworks:HaystackRetriever", summary="any retriever of Haystack, over any of its stores"
+    )
+    registry.reader("langchain", "rqa_frameworks:LangChainModel", summary="any chat model of LangChain")

@@ -5,6 +5,16 @@
 
 from __future__ import annotations
 
+from robust_qa import Registry, hookimpl
+
 from .retriever import Postgres
 
 __all__ = ["Postgres"]
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.retriever(
+        "pg", "rqa_postgres:Postgres", summary="Full text and vectors in Postgres, or a query of your own"
+    )

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_qa import IndexReport
-from robust_qa.documents import (
+from robust_qa.kit import with_title
+from rqa_files import (
     Entry,
     FileReader,
+    Rules,
     Skipped,
     TemporarilyUnreadable,
     Unreadable,
@@ -21,7 +23,6 @@ from robust_qa.documents import (
     removed,
     shown,
 )
-from robust_qa.kit import with_title
 
 from .index import Index, storable, written
 
@@ -41,6 +42,7 @@ async def update(
     embedder: EmbedderHandle,
     *,
     language: str,
+    rules: Rules,
     progress: IndexProgress | None = None,
 ) -> IndexReport:
     """Update `index` with the files at and under `paths`. If it is interrupted, the finished files stay.
@@ -53,7 +55,7 @@ async def update(
     with index.database.writing() as connection:
         index.create(connection, embedder.identity, width, language)
     stamps = index.stamps()
-    found = find(path for path in paths if not is_gone(path))
+    found = find((path for path in paths if not is_gone(path)), formats=reader.formats, rules=rules)
     found.report_kept(stamps)
     outcomes: Counter[str] = Counter()
     for file in removed(stamps, paths, found):

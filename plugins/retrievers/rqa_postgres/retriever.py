@@ -17,6 +17,7 @@ from .database import Database
 
 if TYPE_CHECKING:
     from robust_qa import EmbedderHandle, IndexProgress, IndexReport
+    from rqa_files import Formats
 
 
 class Postgres:
@@ -24,6 +25,8 @@ class Postgres:
 
     `Passage.score` is the sum over both rankings of 1 / (5 + rank), with ranks from 1, or the query's `score`.
     """
+
+    reads_files = True
 
     @dataclass
     class Options:
@@ -39,12 +42,14 @@ class Postgres:
         file_megabytes: Annotated[int, Meta(ge=1)] = 200  # megabytes; larger files are skipped
         file_seconds: Annotated[int, Meta(ge=1)] = 30  # of processor time for a file, and two more for each megabyte
         encoding: str = ""  # of text files, such as "cp1251"; "": detected
+        exclude: str = ""  # files and folders to leave out: patterns as in .gitignore, separated by commas
+        no_ignore: bool = False  # read also what .gitignore, .ignore and .rqaignore name, and what programs made
         connections: Annotated[int, Meta(ge=1)] = 8  # the most connections at once
         statement_timeout: Annotated[float, Meta(gt=0)] = 10.0  # seconds for a statement of a search
 
-    def __init__(self, options: Options, *, embedder: EmbedderHandle) -> None:
+    def __init__(self, options: Options, *, embedder: EmbedderHandle, formats: Formats = ()) -> None:
         """Raises ConfigError if an untrusted file names the key or the DSN is wrong, MissingError if there is none."""
-        self._options, self._embedder = options, embedder
+        self._options, self._embedder, self._formats = options, embedder, formats
         self.concurrency = options.connections
         self._database = Database(options.key, connections=options.connections, timeout=options.statement_timeout)
 
@@ -65,7 +70,7 @@ class Postgres:
         Files elsewhere stay in the index. A deleted file is removed when `paths` has the file or its folder.
         Several processes may index at once. Raises InputError if a path does not exist and was never indexed.
         """
-        from robust_qa.documents import Cut, FileReader
+        from rqa_files import Cut, FileReader, Rules
 
         from .index import Index
         from .indexing import update
@@ -78,9 +83,13 @@ class Postgres:
             options.file_megabytes,
             options.file_seconds,
             options.encoding,
+            self._formats,
         )
         index = Index(self._database, options.table)
-        return await update(index, paths, reader, self._embedder, language=options.language, progress=progress)
+        rules = Rules.of(options.exclude, no_ignore=options.no_ignore)
+        return await update(
+            index, paths, reader, self._embedder, language=options.language, rules=rules, progress=progress
+        )
 
     def close(self) -> None:
         self._database.close()

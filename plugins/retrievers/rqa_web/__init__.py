@@ -24,7 +24,7 @@ from urllib.parse import urldefrag
 
 from msgspec import Meta
 
-from robust_qa import Key, Passage, Url
+from robust_qa import Key, Passage, Registry, Url, hookimpl
 from robust_qa.kit import visible, warn
 
 if TYPE_CHECKING:
@@ -183,3 +183,9 @@ def _ascii_name(name: str) -> str:
     from .providers import host
 
     return host(f"http://{name}/")
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.retriever("web", "rqa_web:Web", summary="web search, and the pages it finds")

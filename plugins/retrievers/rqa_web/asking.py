@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from robust_qa import Key, ReplyError, RqaError
-from robust_qa.kit import Refusal, httpx_errors, is_loopback, read_body, single_line
+from robust_qa.kit import is_loopback, single_line
+from rqa_http import Refusal, httpx_errors, read_body
 
 from .fetching import USER_AGENT, client
 from .providers import APIS, Query, Request, Result, UnsearchedError

@@ -19,7 +19,8 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from robust_qa import ConfigError, ReplyError, __version__
-from robust_qa.kit import Refusal, install_hint, printable, read_body, warn
+from robust_qa.kit import install_hint, printable, warn
+from rqa_http import Refusal, read_body
 
 from .pages import Page, read, read_markup
 from .providers import host, is_web

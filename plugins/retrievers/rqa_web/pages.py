@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from robust_qa.documents import charset
-from robust_qa.kit import single_line, superscript
+from robust_qa.kit import single_line
+from rqa_files import charset, superscript
 
 _SHORTEST = 10  # characters; shorter paragraphs are dropped (published code of CRAG)
 _TAG = re.compile(r"<(/?[a-z][a-z0-9]*)\b[^<>]*>", re.IGNORECASE)

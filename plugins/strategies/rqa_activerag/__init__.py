@@ -14,21 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
-from robust_qa import Answer, ContextError, CutError, Order, Passage
-from robust_qa.kit import (
-    ANSWER,
-    NOTE,
-    PLAIN_TEXT,
-    TEXT,
-    Form,
-    Prompter,
-    Prompts,
-    fenced,
-    list_of,
-    numbers_of,
-    object_of,
-    warn,
-)
+from robust_qa import Answer, ContextError, CutError, Order, Passage, Registry, hookimpl
+from robust_qa.kit import PLAIN_TEXT, warn
+from rqa_prompts import ANSWER, NOTE, TEXT, Form, Prompter, Prompts, fenced, list_of, numbers_of, object_of
 
 from .account import Lesson, answered, details, explained, remembered
 from .parsing import Revision, Thought, parse_revision, parse_thought
@@ -161,3 +149,15 @@ def _revision(size: int, final: Mapping[str, Any]) -> Form:
 def _conclusion(size: int, final: Mapping[str, Any]) -> Form:
     """Return the form for a thought about `size` documents, and an answer with the schema `final`."""
     return Form("conclusion", object_of(thought=NOTE, documents=numbers_of(size), answer=final))
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy(
+        "activerag",
+        "rqa_activerag:ActiveRag",
+        rank=25,
+        needs={"retrieve", "generate"},
+        summary="corrects its own reasoning by what it learns from the passages",
+    )

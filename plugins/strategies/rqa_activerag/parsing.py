@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa.kit import (
+from robust_qa.kit import printable
+from rqa_prompts import (
     Labels,
     answer_line,
     final_answer,
@@ -19,7 +20,6 @@ from robust_qa.kit import (
     named_documents,
     one_line,
     parse_object,
-    printable,
     says_unknown,
 )
 
@@ -34,7 +34,7 @@ _LABELS = Labels(
     whole="",
 )
 _REFERENCE = re.compile(r"\[([^\[\]]*)\]")
-_NOTHING = re.compile(r"\W*(?:none|nothing|n/a)?\W*", re.I)
+_NOTHING = re.compile(r"\W*+(?:none|nothing|n/a)?\W*+", re.I)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, ContextError, CutError, Order, Passage
-from robust_qa.kit import PLAIN_TEXT, Filled, Prompter, Prompts, final_answer, json_preview, says_unknown, warn
+from robust_qa import Answer, ContextError, CutError, Order, Passage, Registry, hookimpl
+from robust_qa.kit import PLAIN_TEXT, warn
+from rqa_prompts import Filled, Prompter, Prompts, final_answer, json_preview, says_unknown
 
 from .account import details, explained, listed, rendered
 from .deciding import completed, decide
@@ -169,3 +170,15 @@ class Astute:
             numbered = self.prompter.numbered(toolbox, pool)
             earlier = self.prompter.text("earlier", consolidated=rendered(rounds[-1], numbered, source_aware=aware))
         return {"sources": self.prompter.text("sources") if aware else "", "earlier": earlier}
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy(
+        "astute",
+        "rqa_astute:Astute",
+        rank=30,
+        needs={"retrieve", "generate"},
+        summary="weighs passages against what the model knows, by source",
+    )

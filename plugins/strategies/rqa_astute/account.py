@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from robust_qa import Answer, Passage
-from robust_qa.kit import fenced
+from rqa_prompts import fenced
 
 from .parsing import Consolidated, Verdict
 

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 from robust_qa import Answer, Passage, Position, Reading
-from robust_qa.kit import answer_key, cite_reading, contains_words, says_unknown
+from robust_qa.kit import answer_key, cite_reading, contains_words
+from rqa_prompts import says_unknown
 
 from .parsing import Group, Verdict
 
@@ -20,6 +21,9 @@ def decide(verdict: Verdict, pool: Sequence[Passage]) -> Answer:
     has measured how often the numbers that a model writes down are right.
     """
     real = [group for group in verdict.groups if group.stands] or verdict.groups
+    if says_unknown(verdict.answer) and not any(group.answer for group in real):
+        # Summaries tell the sides of a conflict that the model does not decide.
+        real = [dataclasses.replace(group, answer=group.summary) for group in real]
     positions, chosen = _positions(real, pool), verdict.answer
     favoured = _favoured(chosen, positions)
     if chosen and favoured is None and positions:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from robust_qa.kit import (
+from robust_qa.kit import contains_words
+from rqa_prompts import (
     ANSWER,
     NOTE,
     NUMBER,
@@ -23,7 +24,6 @@ from robust_qa.kit import (
     Labels,
     answer_line,
     between,
-    contains_words,
     declines,
     in_either_form,
     list_of,
@@ -50,9 +50,23 @@ _DOCUMENTS = Labels(
     inside=("documents", "source", "text", "summary"),
     heading="(?:new |consolidated )?(?:document|group|cluster)",
     whole="text",
+    free="text",
 )
+# The steps of the paper's prompt: the second proposes an answer for each document of the first.
+_PROPOSALS = Labels(
+    lines=("documents", "answer", "confidence"),
+    texts=("summary",),
+    inside=("documents", "answer", "confidence"),
+    heading="(?:new |consolidated )?(?:document|group|cluster|answer)",
+    whole="answer",
+)
+_STEP_2 = re.compile(
+    r"^[\W_]*(?:step\W*2\b|propose\b|proposed (?:possible |candidate )?answers\b[^:：\n]*[:：]?\W*$)", re.I | re.M
+)
+_STEP_3 = re.compile(r"^[\W_]*step\W*3\b|<<<ANSWER>>>", re.I | re.M)
+_SURE = re.compile(r"[\s,;.(–—-]*(?:\bconfidence\W*([\d.]+\s*%?)|(?<=[\s,;(])(\d{1,3}(?:\.\d+)?\s*%))\W*\Z", re.I)
 # Where a consolidated document names its sources at its end: "(Sources: documents 1 and 3)".
-_AT_END = re.compile(r"(?:[(\[]\s*|[.!?]\s+)(?:sources?|from|(?:original )?documents?)\b([^.]*\d[^.]*)\Z", re.I)
+_AT_END = re.compile(r"(?:[(\[]\s*|[.!?]\s+)(?:sources?|from|(?:original )?documents?)\b(?=[^.]*+\Z)(.*\d.*)\Z", re.I)
 _PASSAGES = Labels(texts=("text",), inside=("text",), heading="passage", whole="text")
 _AMOUNT = re.compile(r"(\d{1,9}(?:[.,]\d+)?)\s*(?:(%)|(?:/|out of)\s*(\d{1,9}))?")
 _DEGREES = {"very high": 0.95, "very low": 0.1, "certain": 1.0, "high": 0.9, "medium": 0.6, "moderate": 0.6, "low": 0.3}
@@ -192,8 +206,38 @@ def _json_form(reply: str, size: int) -> Verdict | None:
     return _of_use(_verdict(groups, whole, size))
 
 
+def _in_steps(reply: str, size: int) -> tuple[Group, ...]:
+    """Return the groups of a reply in the steps of the paper's prompt, nothing for other replies.
+
+    Proposals may name the new documents of the first step, whose sources are then those of the proposal.
+    """
+    if (step := _STEP_2.search(reply)) is None:
+        return ()
+    new = [_consolidated(part, size) for part in _DOCUMENTS.parse(reply[: step.start()])[0]]
+    after = reply[step.end() :]
+    parts = _PROPOSALS.parse(_STEP_3.split(after, 1)[0])[0]
+    named = [named_documents(part.get("documents"), size) for part in parts]
+    places = [[number - 1 for number in numbers] or [place] for place, (numbers, _) in enumerate(named)]
+    known = new and all(one.documents for one in new)
+    renumbered = known and len(parts) == len(new) and all(place < len(new) for each in places for place in each)
+    groups = []
+    for part, place, (numbers, unknown) in zip(parts, places, named, strict=True):
+        answer, sure = part.get("answer") or part.get("summary", ""), part.get("confidence")
+        if sure is None and (stated := _SURE.search(answer)):
+            answer, sure = answer[: stated.start()], stated[1] or stated[2]
+        sources = [new[number] for number in place] if renumbered else [Consolidated("", numbers, unknown)]
+        fields = {"answer": answer, "summary": " ".join(one.text for one in sources)}
+        documents = tuple(dict.fromkeys(number for one in sources for number in one.documents))
+        removed = sum(one.removed for one in sources)
+        group = _group(fields, size, confidences([sure])[0])
+        groups.append(replace(group, documents=documents, removed=removed))
+    return tuple(groups) if any(group.answer for group in groups) else ()
+
+
 def _text_form(reply: str, size: int) -> Verdict | None:
     parts, end = _VERDICT.parse(reply)
+    if proposed := _in_steps(reply, size):
+        return Verdict(proposed, answer_line(end.get("answer")), one_line(end.get("reason")))
     verdict = _verdict(parts, end, size)
     found = verdict.groups
     if verdict.answer and not any(

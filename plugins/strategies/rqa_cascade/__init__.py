@@ -1,7 +1,7 @@
 """Cascade: a cheap step answers the questions that it is sure of, and the next one is asked about the others.
 
 After Chen, Zaharia and Zou, "FrugalGPT: How to Use Large Language Models While Reducing Cost and Improving
-Performance", 2023. Each step is a strategy, possibly with a reader of its own. `rqa train cascade` fits the bounds.
+Performance", 2023. Each step is a strategy, possibly with a reader of its own.
 
 Without steps it is the default with a language model: the packaged reader answers what it is sure of and no source
 disputes, and the model is asked once about the rest. Its answer is then a claim to check.
@@ -9,21 +9,20 @@ disputes, and the model is asked once about the rest. Its answer is then a claim
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, Checked, Position
+from robust_qa import Answer, Checked, Position, Registry, hookimpl
 from robust_qa.kit import contains_words
 
 if TYPE_CHECKING:
     from robust_qa import Passage, Toolbox
 
 _READER, _MODEL = "corroborate:embedded", "rag"  # the steps by default
-_BOUND = 0.75  # until `rqa train cascade` has found a better one
+_BOUND = 0.75
 
 _Share = Annotated[float, Meta(ge=0, le=1)]
 
@@ -39,19 +38,11 @@ class Cascade:
         # packaged reader, and the language model if that is not sure
         steps: list[str] = field(default_factory=list)
         bounds: list[_Share] | None = None  # least confidence to answer with, of all steps but the last; default: 0.75
-        # for each step, points of its confidence and the probability to be right; default: the confidence as it is
-        calibration: list[list[list[_Share]]] | None = None
 
         def __post_init__(self) -> None:
-            for name, values, count in (
-                ("bounds", self.bounds, len(self.steps) - 1),
-                ("calibration", self.calibration, len(self.steps)),
-            ):
-                if self.steps and values is not None and len(values) != count:
-                    raise ValueError(f"has {len(values)} `{name}` for {len(self.steps)} `steps`: it needs {count}")
-            for points in self.calibration or ():
-                if not points or any(len(point) != 2 for point in points) or points != sorted(points):
-                    raise ValueError("has a `calibration` that is not a list of points in ascending order")
+            count = len(self.steps) - 1
+            if self.steps and self.bounds is not None and len(self.bounds) != count:
+                raise ValueError(f"has {len(self.bounds)} `bounds` for {len(self.steps)} `steps`: it needs {count}")
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -67,7 +58,7 @@ class Cascade:
         asked = []
         for number, step in enumerate(self.options.steps):
             found = await toolbox.answer_with(step, passages)
-            confidence = self._confidence(number, found)
+            confidence = _confidence(found)
             asked.append({"step": step, "answer": found.text, "confidence": confidence})
             if number == len(self.options.steps) - 1:
                 break
@@ -94,12 +85,12 @@ class Cascade:
     def _bound(self, number: int) -> float:
         return _BOUND if self.options.bounds is None else self.options.bounds[number]
 
-    def _confidence(self, number: int, answer: Answer) -> float | None:
-        """Return the calibrated confidence. None for an abstention. A step that gives no confidence counts as sure."""
-        if answer.text is None:
-            return None
-        given = 1.0 if answer.confidence is None else answer.confidence
-        return given if self.options.calibration is None else calibrated(self.options.calibration[number], given)
+
+def _confidence(answer: Answer) -> float | None:
+    """Return the confidence, None for an abstention. A step that gives no confidence counts as sure."""
+    if answer.text is None:
+        return None
+    return 1.0 if answer.confidence is None else answer.confidence
 
 
 def together(read: Answer, asked: Answer) -> Answer:
@@ -131,13 +122,13 @@ def _same(one: str, other: str) -> bool:
     return contains_words(one, other) or contains_words(other, one)
 
 
-Points = Sequence[Sequence[float]]  # of confidence and probability, ascending
-
-
-def calibrated(points: Points, confidence: float) -> float:
-    """Return the probability at that confidence, on the lines between the points."""
-    place = bisect_right([point[0] for point in points], confidence)
-    if place == 0 or place == len(points):
-        return points[max(place - 1, 0)][1]
-    (x0, y0), (x1, y1) = points[place - 1], points[place]
-    return y0 + (y1 - y0) * (confidence - x0) / (x1 - x0)
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy(
+        "cascade",
+        "rqa_cascade:Cascade",
+        rank=40,
+        needs={"retrieve", "generate"},
+        summary="answers without a language model if it is sure, else asks one and checks what it says",
+    )

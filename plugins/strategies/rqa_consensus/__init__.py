@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer
-from robust_qa.kit import load_prompts, source_of
+from robust_qa import Answer, Registry, hookimpl
+from rqa_claims import source_of
+from rqa_prompts import load_prompts
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -56,3 +57,13 @@ class Consensus:
         if not election.is_clear:
             return undecided(heard, election)
         return accepted(heard, election, withstands(ballots, options.lead))
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy(
+        "consensus",
+        "rqa_consensus:Consensus",
+        summary="reads each passage alone and takes a vote that planted ones lose",
+    )

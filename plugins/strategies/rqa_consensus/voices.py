@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from robust_qa import Passage, Reading, RqaError, Toolbox
-from robust_qa.kit import Prompt, answer_key, ask_each, with_normal_quantities
+from robust_qa.kit import Prompt, answer_key, ask_each
+from rqa_claims import with_normal_values
 
 from .vote import SILENT, Ballot
 
@@ -44,7 +45,7 @@ class Voice:
     @property
     def ballot(self) -> Ballot:
         """The ballot for the vote."""
-        return Ballot(answer_key(with_normal_quantities(self.text)) if self.text else SILENT, self.weight)
+        return Ballot(answer_key(with_normal_values(self.text)) if self.text else SILENT, self.weight)
 
 
 async def read_each(

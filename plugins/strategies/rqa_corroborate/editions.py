@@ -9,7 +9,7 @@ from os.path import commonprefix
 from pathlib import PurePath
 
 from robust_qa import PROBABLE
-from robust_qa.kit import edition_of, quantities, versions_in
+from rqa_claims import dates, edition_of, versions_in
 
 from .sources import Source, Statement
 
@@ -42,23 +42,23 @@ class Editions:
         self._version = next(
             (each for each in versions_in(question) if any(one[: len(each)] == each for one in own)), ()
         )
-        dates = [(each.value, each.text, each.start) for each in quantities(question) if each.kind == "date"]
-        dates += [(match[0], match[0], match.start()) for match in _YEAR.finditer(question)]
-        self._date, words, start = next((each for each in dates if _YEAR.match(each[0])), ("", "", 0))
+        named = [(each.iso, each.text, each.start) for each in dates(question)]
+        named += [(match[0], match[0], match.start()) for match in _YEAR.finditer(question)]
+        self._date, words, start = next(iter(named), ("", "", 0))
         self._before = _BEFORE.search(question[:start]) is not None
         self._past = _PAST.search(question) is not None
         self._named = words or ".".join(map(str, self._version))
         self._question = question
         pairs = [(one, other) for one in sources for other in sources if self._replaces(one, other)]
-        self._newer = {id(newer) for newer, _ in pairs}
+        self._editions = {id(each) for pair in pairs for each in pair}
         self.others = [older for _, older in pairs]
 
     def question(self, source: Source) -> str:
-        """Return the question for a source, without the date or version that it names if the source is of that edition.
+        """Return the question for a source, without the date or version that it names if the source is of an edition.
 
         Its text seldom repeats the date of its title or its name.
         """
-        if not self._named or id(source) not in self._newer:
+        if not self._named or id(source) not in self._editions:
             return self._question
         named = re.sub(rf"(?:\b(?:{_LEADING})\s+)*\bv?{re.escape(self._named)}(?![\w.]*\d)", "", self._question)
         return " ".join(named.split()).replace(" ?", "?")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from robust_qa import Answer, Citation, Passage, Position, Quote
-from robust_qa.kit import Claim, answer_key, cite_quote, may_agree, sentence_at, source_of, without_mark
+from robust_qa.kit import answer_key, cite_quote, is_row, without_mark
+from rqa_claims import Claim, may_agree, sentence_at, source_of
 
 from .sources import Statement
 from .weighing import Side, rivals
@@ -59,6 +61,8 @@ def sentence_of(quotes: Sequence[Quote], passages: Sequence[Passage], threshold:
 def _sentence(quote: Quote, passages: Sequence[Passage]) -> Position:
     text = passages[quote.passage].text
     start, end = sentence_at(text, *(quote.highlight or (quote.start, quote.end)))
+    if is_row(text[start:end]):  # and not those around it
+        quote = replace(quote, start=start, end=end)
     sentence = " ".join(without_mark(text[start:end]).split())
     if sentence.endswith(":") and (items := _items(text, start, end)):
         sentence += f" {'; '.join(items)}"

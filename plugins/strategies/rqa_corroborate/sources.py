@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from robust_qa import Citation, Passage, Reading
-from robust_qa.kit import (
+from robust_qa.kit import answer_key, cite_reading, content_terms, near_copies, words
+from rqa_claims import (
+    Asked,
     Claim,
-    answer_key,
-    cite_reading,
-    content_terms,
-    near_copies,
+    may_agree,
     same_name,
     says_same,
     sentence_around,
     source_of,
     with_digits,
-    words,
 )
 
 _SLOT = re.compile(
     r"\b(for|in|on|at|during|with|without|under|over|between|by|from)\s+(?:(?:the|a|an|all|our|your|every|each)\s+)?"
-    r"(?=([^.,;:!?()\n]+))",
+    r"(?=([^.,;:!?()\n]{1,200}))",
     re.IGNORECASE,
 )
 _LONGEST = 3  # words of a scope
@@ -41,8 +39,15 @@ class Source:
     def text(self) -> str:
         return "\n".join(passage.text for passage in self.passages)
 
+    @property
+    def parts(self) -> list[Source]:
+        """Each passage alone if only their name makes them one source: no file vouches for it."""
+        is_named = len(self.passages) > 1 and not any(passage.file for passage in self.passages)
+        return [Source([passage], self.trust) for passage in self.passages] if is_named else []
+
     def copies(self, other: Source) -> bool:
-        return near_copies(self.text, other.text)
+        """Return whether the other has no voice beside this one: it has nearly the same words, or the same name."""
+        return source_of(self.passages[0]) == source_of(other.passages[0]) or near_copies(self.text, other.text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +81,24 @@ class Statement:
             return False  # "days" is no short form of "15 days"
         texts = self.reading.text or "", other.reading.text or ""
         return says_same(self.key, other.key) or self.claim.agrees(other.claim) or same_name(*texts)
+
+    def contradicts(self, other: Statement) -> bool:
+        """Return whether both say something else about the same thing."""
+        return self.claim.contradicts(other.claim) and not may_agree(self.key, other.key)
+
+    def is_about_another(self, asked: Asked) -> bool:
+        """Return whether the sentence names another thing than the question, which other sources may tell."""
+        if self.reading.start is None or self.reading.end is None:
+            return False
+        passage = self.source.passages[self.reading.passages[0]]
+        return asked.is_astray(passage, self.reading.start, self.reading.end)
+
+    @property
+    def masked(self) -> list[Passage]:
+        """The passages with dots in place of the answer, one for each character, so that all places stay."""
+        text = self.source.passages[self.reading.passages[0]].text
+        answer = text[self.reading.start : self.reading.end]
+        return [replace(each, text=each.text.replace(answer, "…" * len(answer))) for each in self.source.passages]
 
     @cached_property
     def scopes(self) -> dict[str, set[str]]:

@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from robust_qa.kit import content_terms, may_agree, words
+from robust_qa.kit import content_terms, words
+from rqa_claims import may_agree
 
 from .sources import Source, Statement
 

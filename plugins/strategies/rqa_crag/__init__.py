@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from robust_qa import Answer, CallError, ConfigError, Expression, Passage
-from robust_qa.kit import Prompter, Prompts, fenced, warn, with_title
+from robust_qa import Answer, CallError, ConfigError, Expression, Passage, Registry, hookimpl
+from robust_qa.kit import warn, with_title
+from rqa_prompts import Prompter, Prompts, fenced
 
 from . import keywords
 from .account import PAIRS, Ablation, Allowance, Correction, Set, act, kept, listed
@@ -43,14 +44,14 @@ class Crag:
         evaluator: str | None = None  # default: the configured one
         upper: _Score | None = None  # if a passage scores at least this, the retrieval is Correct
         lower: _Score | None = None  # if all passages score less, it is Incorrect
-        # the paper's `upper` and `lower` for a data set: popqa (0.59, -0.99), pubqa and arc (0.5, -0.91), bio
-        # (0.95, -0.91); default: the evaluator's own, or else popqa
+        # the paper's settings for a data set: `floor`, and for an evaluator without thresholds of its own, `upper` and
+        # `lower`: popqa (0.59, -0.99), pubqa and arc (0.5, -0.91), bio (0.95, -0.91); default: popqa
         thresholds: Set | None = None
         # cut into excerption (three sentences), fixed_num (50 words) or selection (whole passages)
         strips: Mode = "excerption"
         keep: Annotated[int, Meta(ge=1)] = 5  # maximum strips of passages, and of pages
         # drop strips with a lower score; default: -0.5 as in the paper, or if less, halfway between the evaluator's
-        # `lower` and -1
+        # `lower` and -1 (but -0.5 with `thresholds`)
         floor: _Score | None = None
         # text: join the strips of each passage in its order; score: keep strips separate, best first
         order: Literal["text", "score"] = "text"
@@ -91,6 +92,7 @@ class Crag:
         `abstain = false`.
         """
         found = await self._corrected(question, toolbox)
+        toolbox.note(f"corrected: {len(found.passages)} passages to answer from", reply="")  # a query answers nothing
         if found.passages or (found.empty_search and self.options.without_search == "abstain"):
             answer = await toolbox.answer_with(self.options.then, found.passages)
         elif self.options.without_search == "memory":
@@ -226,7 +228,7 @@ class Crag:
         """Return the score below which strips are dropped, on the evaluator's scale if it is known."""
         if self.options.floor is not None:
             return self.options.floor
-        own = self._own(toolbox)
+        own = None if self.options.thresholds else self._own(toolbox)
         # `lower` is for a question's best passage. For each strip it is too high: a dissenting one is useful, too.
         return min(_FLOOR, (own[1] - 1) / 2) if own else _FLOOR
 
@@ -245,13 +247,13 @@ class Crag:
         if options.search is not None:
             for error in toolbox.pool([options.search]).left_out.values():
                 raise error  # now, not at the first question that needs a search
-        if options.thresholds and None in (options.upper, options.lower) and (own := self._own(toolbox)):
-            raise ConfigError(
-                f"The `thresholds` of {options.thresholds} are those of the paper's T5-large, but the evaluator has "
-                f"its own: `upper` {own[0]:g} and `lower` {own[1]:g}.",
-                hint="Set `upper` and `lower` for this evaluator, or judge with the paper's: `rqa help papers`.",
+        own = self._own(toolbox)
+        upper, lower = own or PAIRS[options.thresholds or "popqa"]
+        if options.thresholds and own and None in (options.upper, options.lower):
+            warn(
+                f"crag decides by the evaluator's own thresholds, `upper` {upper:g} and `lower` {lower:g}: those of "
+                f"the paper for {options.thresholds} are for its T5-large."
             )
-        upper, lower = self._own(toolbox) or PAIRS[options.thresholds or "popqa"]
         upper = upper if options.upper is None else options.upper
         lower = lower if options.lower is None else options.lower
         if lower > upper:
@@ -260,3 +262,11 @@ class Crag:
                 hint="Set both in the strategy's table: one is set there, and the other is the evaluator's.",
             )
         return upper, lower
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy(
+        "crag", "rqa_crag:Crag", summary="judges the passages, keeps what is relevant, and searches for the rest"
+    )

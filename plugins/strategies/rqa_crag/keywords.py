@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from robust_qa.kit import STOPWORDS, declines, parse_objects, printable, single_line
+from robust_qa.kit import STOPWORDS, printable, single_line
+from rqa_prompts import declines, parse_objects
 
 MOST = 3  # keywords
 _LONGEST = 80  # characters of a keyword
@@ -21,7 +22,9 @@ _POSSESSIVE = re.compile(r"['’]s?\Z")
 _LABEL = re.compile(r"\s*(?:[-*\d.)]+\s*)?(?:search |web )?(?:quer(?:y|ies)|keywords?)\s*[:：=]\s*", re.IGNORECASE)
 _SEPARATOR = re.compile(r",(?!\d)|[;、，]")  # does not split 10,000
 # Punctuation around a keyword, but not the dot of .NET or the minus of -40.
-_EDGES = re.compile(r"""\A(?:[\s"'`“”*<>\[\](){}]|-(?!\d)|\.(?!\w))+|[\s"'`“”*<>\[\](){}.-]+\Z""")
+_EDGES = re.compile(
+    r"""\A(?:[\s"'`“”*<>\[\](){}]|-(?!\d)|\.(?!\w))+|(?<![\s"'`“”*<>\[\](){}.-])[\s"'`“”*<>\[\](){}.-]+\Z"""
+)
 _ITEM = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _LINKS = frozenset("of the de la le du del der van von da di al el &".split())
 _STOPWORDS = STOPWORDS | frozenset("during each kind please tell type".split())  # of questions and requests

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, EmbedderName, Expression, Order
-from robust_qa.kit import Prompter, Prompts, load_prompts
+from robust_qa import Answer, EmbedderName, Expression, Order, Registry, hookimpl
+from rqa_prompts import Prompter, Prompts, load_prompts
 
 from .voting import Pooling
 
@@ -114,3 +114,9 @@ class Eor:
         for group in election.groups:
             toolbox.note(describe_group(group))
         return build_answer(election, voter, left_out)
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy("eor", "rqa_eor:Eor", summary="reads with many retrievers at once and lets their answers vote")

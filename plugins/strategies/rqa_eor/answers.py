@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from robust_qa import CallError, Citation, ContextError, MissingError, Passage
-from robust_qa.kit import Prompt, Prompter, cite_reading, labelled_answer, parse_expression, says_unknown
+from robust_qa.kit import Prompt, cite_reading, parse_expression
+from rqa_prompts import Prompter, labelled_answer, says_unknown
 
 if TYPE_CHECKING:
     from robust_qa import Order, Toolbox

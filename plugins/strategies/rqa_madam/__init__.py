@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, Passage, RqaError
-from robust_qa.kit import PLAIN_TEXT, Prompter, answer_key, ask_each, warn
+from robust_qa import Answer, Passage, Registry, RqaError, hookimpl
+from robust_qa.kit import PLAIN_TEXT, answer_key, ask_each, warn
+from rqa_prompts import Prompter
 
 from .replies import CLAIM, SILENT, Claim, Verdict, parse_claim, parse_verdict, plain_verdict, verdict_form
 from .result import as_passage, concluded, summary
@@ -94,3 +95,13 @@ class Madam:
 
 def _kept(before: Sequence[Claim], after: Sequence[Claim]) -> bool:
     return [answer_key(claim.answer) for claim in before] == [answer_key(claim.answer) for claim in after]
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy(
+        "madam",
+        "rqa_madam:Madam",
+        summary="lets one agent for each passage answer and debate, and keeps the valid answers",
+    )

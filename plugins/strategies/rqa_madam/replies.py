@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robust_qa.kit import (
+from rqa_prompts import (
     ANSWER,
     TEXT,
     Form,

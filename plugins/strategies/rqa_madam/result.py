@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from robust_qa import Answer, Citation, Passage, Position, Reading
-from robust_qa.kit import answer_key, cite_reading, contains_words, fenced
+from robust_qa.kit import answer_key, cite_reading, contains_words
+from rqa_prompts import fenced
 
 from .replies import Claim, Verdict
 

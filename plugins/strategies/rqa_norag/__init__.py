@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from robust_qa import Answer, CutError
-from robust_qa.kit import Prompter, declines, fenced, labelled_answer, prose_preview, says_unknown
+from robust_qa import Answer, CutError, Registry, hookimpl
+from rqa_prompts import Prompter, declines, fenced, labelled_answer, prose_preview, says_unknown
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -45,3 +45,9 @@ class NoRag:
         if declines(text) or (stated is not None and says_unknown(text)):
             return Answer(None, reason="The language model does not know the answer.")
         return Answer(text)
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy("norag", "rqa_norag:NoRag", rank=10, needs={"generate"}, summary="asks the language model alone")

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_qa import Answer, Order, Position
-from robust_qa.kit import cite_reading, load_prompts
+from robust_qa import Answer, Order, Position, Registry, hookimpl
+from robust_qa.kit import cite_reading
+from rqa_prompts import load_prompts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,3 +70,15 @@ def positions(reading: Reading, passages: Sequence[Passage]) -> tuple[Position, 
 def position(side: Reading, passages: Sequence[Passage], *, chosen: bool = False) -> Position:
     """Return one side with its sources."""
     return Position(side.text or "", side.score, cite_reading(side, passages), chosen)
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy(
+        "rag",
+        "rqa_rag:Rag",
+        rank=20,
+        needs={"retrieve", "read"},
+        summary="answers from the retrieved passages, and cites them",
+    )

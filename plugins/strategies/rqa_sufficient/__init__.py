@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from robust_qa import Answer, Expression, Passage, Position
-from robust_qa.kit import Form, Labels, Prompter, object_of, one_line, parse_object, with_title
+from robust_qa import Answer, Expression, Passage, Position, Registry, hookimpl
+from robust_qa.kit import with_title
+from rqa_prompts import Form, Labels, Prompter, object_of, one_line, parse_object
 
 if TYPE_CHECKING:
     from robust_qa import Toolbox
@@ -71,7 +72,8 @@ class Sufficient:
             rating = parse_rating(reply.text)
         else:
             rating = Rating(await self._scored(question, toolbox, passages))
-        toolbox.note("whether the passages suffice", sufficient=rating.sufficient)
+        given_up = {} if self._is_sure(answer, rating) else {"reply": ""}
+        toolbox.note("whether the passages suffice", sufficient=rating.sufficient, **given_up)
         return answer, rating
 
     async def _scored(self, question: str, toolbox: Toolbox, passages: Sequence[Passage]) -> bool:
@@ -135,3 +137,13 @@ def parse_rating(reply: str) -> Rating:
     fields: Mapping[str, Any] = parse_object(reply, "sufficient") or _LABELS.parse(reply)[1]
     word = _YES_OR_NO.match(str(fields.get("sufficient", "")))
     return Rating(bool(word[1]) if word else None, one_line(fields.get("missing")))
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy(
+        "sufficient",
+        "rqa_sufficient:Sufficient",
+        summary="abstains or searches on if the passages do not suffice for a sure answer",
+    )

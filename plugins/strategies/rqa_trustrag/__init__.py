@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from robust_qa import Answer, ConfigError, EmbedderHandle, EmbedderName, Passage
+from robust_qa import Answer, ConfigError, EmbedderHandle, EmbedderName, Passage, Registry, hookimpl
 from robust_qa.kit import with_title, words
 
 if TYPE_CHECKING:
@@ -128,3 +128,13 @@ def _rouge_l(one: Sequence[str], other: Sequence[str]) -> float:
             longest = diagonal + 1 if word == against else max(lengths[place], lengths[place - 1])
             diagonal, lengths[place] = lengths[place], longest
     return 2 * lengths[-1] / max(len(one) + len(other), 1)
+
+
+@hookimpl
+def rqa_register(registry: Registry) -> None:
+    """Register the plugin."""
+    registry.strategy(
+        "trustrag",
+        "rqa_trustrag:TrustRag",
+        summary="leaves out passages that are suspiciously alike, and answers from the others",
+    )

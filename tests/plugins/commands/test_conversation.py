@@ -8,7 +8,7 @@ import pytest
 from standins.openai import Server, serve
 
 from robust_qa import InputError, Message, open_session
-from robust_qa.answering import condensed
+from rqa_conversation import understood
 
 EARLIER = [Message("user", "When was the lighthouse built?"), Message("assistant", "In 1871.")]
 WHOLE = "Who built the lighthouse?"
@@ -19,8 +19,8 @@ async def ask(question: str, earlier: list[Message], reply: str = WHOLE, **reade
     with serve(lambda request, number: reply) as server:
         model = {"plugin": "openai", "model": "m", "base_url": server.url, "retries": 0}
         async with open_session(reader=reader or model, settings={"cache": {"enabled": False}}) as session:
-            found, usage = await condensed(session, question, earlier)
-    return found, usage.calls, server
+            found = await understood(session, question, earlier)
+    return found.question, found.usage.calls, server
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,21 @@ async def test_a_question_stands_alone(earlier: list[Message], reply: str, quest
     assert (await ask("And by whom?", earlier, reply))[:2] == (question, calls)
 
 
-async def test_a_reader_that_writes_nothing_gets_the_question_as_it_is() -> None:
-    assert (await ask("And by whom?", EARLIER, plugin="lexical"))[:2] == ("And by whom?", 0)
+async def test_without_a_language_model_the_form_of_the_question_tells() -> None:
+    assert (await ask("And the pier?", EARLIER, plugin="lexical"))[:2] == ("When was the pier built?", 0)
+
+
+async def test_an_abstention_is_no_answer_that_a_pronoun_means() -> None:
+    earlier = [Message("user", "Who built the pier?"), Message("assistant", "Not sure of an answer.")]
+    async with open_session(reader="lexical") as session:
+        found = await understood(session, "When was he born?", earlier)
+    assert found.unknown == "he"
+    assert found.asked_back and found.asked_back.reason == 'What does "he" stand for? Ask the whole question.'
+
+
+async def test_a_question_may_be_asked_as_typed() -> None:
+    async with open_session(reader="lexical") as session:
+        assert (await understood(session, "And the pier?", EARLIER, follow=False)).question == "And the pier?"
 
 
 async def test_the_prompt_has_the_last_turns_cut_and_fenced() -> None:

@@ -1,1 +1,1 @@
-from standins.reading import blocks, document, formats_of_plugins, passages, text  # noqa: F401
+from standins.reading import blocks, document, passages, text  # noqa: F401

@@ -1,26 +1,14 @@
 """A plugin reads files of a format that rqa does not know, also in a worker process."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robust_qa.file_formats import FORMATS
-
-
-@pytest.fixture(autouse=True)
-def _forgotten() -> Iterator[None]:
-    """Forget the formats of a test after it."""
-    before = [*FORMATS]
-    yield
-    FORMATS[:] = before
-
-
 PLUGIN = """
 from robust_qa import hookimpl
-from robust_qa.documents import Blocks, read_text
+from rqa_files import Blocks, read_text
 
 
 def read(file, report):
@@ -33,13 +21,13 @@ def read(file, report):
     return read_text(file, blocks)
 
 
-def is_tide(text):
-    return text.startswith("tide~")
+def is_tide(file):
+    return file.beginning.startswith("tide~")
 
 
 @hookimpl
 def rqa_register(registry):
-    registry.format("tide", "tides:read", {how})
+    registry.format("tide", read="tides:read", {how})
 """
 
 
@@ -47,8 +35,8 @@ def rqa_register(registry):
     ("name", "how"),
     [
         ("log.tide", 'suffixes="tide"'),
-        ("log.txt", 'suffixes="txt", sniff="tides:is_tide"'),
-        ("log", 'sniff="tides:is_tide"'),
+        ("log.txt", 'suffixes="txt", opens="tides:is_tide"'),
+        ("log", 'opens="tides:is_tide"'),
     ],
 )
 def test_a_file_is_read_by_the_format_of_a_plugin(rqa: Any, tmp_path: Path, name: str, how: str) -> None:
@@ -63,9 +51,9 @@ def test_a_file_is_read_by_the_format_of_a_plugin(rqa: Any, tmp_path: Path, name
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ("", "needs `suffixes` or `sniff`"),
-        ('suffixes="(a"', "which is no expression"),
-        ('sniff="x"', 'write "package.module'),
+        ("", "needs `suffixes`, `magic` or `opens`"),
+        ('suffixes="(a"', "no regular expression"),
+        ('opens="x"', 'write "package.module'),
     ],
 )
 def test_a_wrong_registration_is_told(rqa: Any, tmp_path: Path, how: str, why: str) -> None:
@@ -92,3 +80,33 @@ def test_a_format_can_be_left_out_and_is_listed(rqa: Any, tmp_path: Path, monkey
     assert listed["rst"]["summary"] == "Reads files *.rst."
     monkeypatch.setenv("RQA_PLUGINS", "-mail")
     assert {row["name"]: row["state"] for row in json.loads(rqa("plugins", "--json").out)}["mail"] == "off"
+
+
+PACKED = """
+from robust_qa import hookimpl
+from rqa_files import Blocks
+
+
+def read(file, report):
+    blocks = Blocks()
+    with file.open() as stream:
+        blocks.paragraph(stream.read()[5:].decode(), 0)
+    yield file.document("Log of the ship", blocks.found)
+
+
+@hookimpl
+def rqa_register(registry):
+    registry.format("shiplog", read="ships:read", suffixes="ship", magic=rb"\\x00SHIP")
+"""
+
+
+def test_a_refresh_without_the_plugin_of_a_file_keeps_its_passages(rqa: Any, tmp_path: Path) -> None:
+    plugin, log = tmp_path / "ships.py", tmp_path / "docs" / "one.ship"
+    plugin.write_text(PACKED)
+    log.parent.mkdir()
+    log.write_bytes(b"\x00SHIPThree whales were seen off the cape.")
+    assert rqa("--plugin", plugin, "index", log.parent).code == 0
+    log.touch()
+    ended = rqa("search", "whales")
+    assert "Three whales" in ended.out and "1 file has changed" in ended.err
+    assert "Three whales" in rqa("--plugin", plugin, "search", "whales").out

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import openpyxl
 import pytest
+from standins.reading import read
 
 import robust_qa
-from robust_qa.documents import read
+from rqa_files import Document
 
 CALENDAR = """BEGIN:VCALENDAR
 BEGIN:VEVENT
@@ -150,3 +153,110 @@ def test_a_row_answers(tmp_path: Path, name: str, content: str, question: str, a
     assert answer in first.quote
     assert found.text is None or answer in found.text
     assert first.where == f"{tmp_path / name}{where}"
+
+
+DUMP = """CREATE TABLE `berths` (
+  `id` int NOT NULL,
+  `owner` varchar(40) DEFAULT NULL,
+  PRIMARY KEY (`id`)
+);
+INSERT INTO `berths` VALUES (1,'Tilde Vang'),(2,'O\\'Brien; the elder, (sailor)'),
+(3,NULL);
+
+CREATE VIEW all_berths AS SELECT * FROM berths;
+COPY public.harbours (id, name) FROM stdin;
+1\tLomma
+2\t\\N
+\\.
+"""
+
+
+def test_a_dump_has_the_rows_of_its_tables(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(DUMP)
+    found = list(read(tmp_path / "dump.sql", lambda where, why: None))
+    assert [(each.title, [(block.line, block.text) for block in each.blocks]) for each in found[:2]] == [
+        (
+            "dump > berths",
+            [
+                (6, "id: 1; owner: Tilde Vang"),
+                (6, "id: 2; owner: O'Brien; the elder, (sailor)"),
+                (7, "id: 3"),
+            ],
+        ),
+        ("dump > public.harbours", [(11, "id: 1; name: Lomma"), (12, "id: 2")]),
+    ]
+    assert "INSERT" not in found[2].text and "CREATE VIEW" in found[2].text
+    assert next(block.line for block in found[2].blocks if "VIEW" in block.text) == 9
+
+
+def test_captions_that_roll_up_are_read_once_and_without_stamps(
+    blocks: Callable[[str, str], list[tuple[str, str]]],
+) -> None:
+    captions = """WEBVTT
+
+00:00:00.000 --> 00:00:02.000 align:start position:0%
+\x20
+the<00:00:00.280><c> lighthouse</c><00:00:00.480><c> of</c>
+
+00:00:02.000 --> 00:00:02.010 align:start position:0%
+the lighthouse of
+\x20
+
+00:00:02.010 --> 00:00:04.000 align:start position:0%
+the lighthouse of
+Arnholm<00:00:02.280><c> was</c><00:00:02.480><c> built</c>
+
+00:00:04.010 --> 00:00:06.000 align:start position:0%
+Arnholm was built
+in<00:00:05.280><c> 1871.</c>
+"""
+    assert blocks("talk.vtt", captions) == [("paragraph", "the lighthouse of Arnholm was built in 1871.")]
+
+
+def test_a_link_of_org_is_its_text(text: Callable[[str, str], str]) -> None:
+    source = "The fees: [[https://example.org/f][the page]], [[mailto:ada@example.org][Ada Quill]].\n"
+    assert text("a.org", source) == "The fees: the page, Ada Quill (ada@example.org)."
+
+
+def test_cells_merged_downwards_are_in_each_row_and_hidden_rows_are_said(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["", "Fee [EUR]", None], ["Berth", "2024", "2025"], ["North", 20, 22], [None, 30, 33], ["South", 1, 2]):
+        book.active.append(row)
+    book.active.merge_cells("B1:C1")
+    book.active.merge_cells("A3:A4")
+    book.active.row_dimensions[5].hidden = True
+    book.save(tmp_path / "fees.xlsx")
+    reasons: list[str] = []
+    (found,) = read(tmp_path / "fees.xlsx", lambda where, why: reasons.append(why))
+    assert [block.text for block in found.blocks] == [
+        "Berth: North; Fee [EUR] 2024: 20; Fee [EUR] 2025: 22",
+        "Berth: North; Fee [EUR] 2024: 30; Fee [EUR] 2025: 33",
+        "Berth: South; Fee [EUR] 2024: 1; Fee [EUR] 2025: 2",
+    ]
+    assert reasons == ["read with 1 hidden row of the sheet Sheet, such as row 5"]
+
+
+def test_data_without_spaces_is_no_text(text: Callable[[str, str], str]) -> None:
+    assert text("a.txt", f"The keeper was Ada. {'QUFB' * 1000} The end.") == "The keeper was Ada. … The end."
+
+
+def test_values_of_json_stand_at_their_lines(document: Callable[[str, str], Document]) -> None:
+    source = """{
+  "fees": [
+    {"berth": "North: \\"a\\"", "fee": 20},
+    {
+      "berth": "South", "fee": 30
+    }
+  ],
+  "keepers":
+    ["Ada", "Ole"],
+  "office": {"days": 5}
+}"""
+    assert [(block.line, block.text) for block in document("a.json", source).blocks] == [
+        (9, "keepers: Ada, Ole"),
+        (2, "fees"),
+        (3, 'berth: North: "a"; fee: 20'),
+        (4, "berth: South; fee: 30"),
+        (10, "office"),
+        (10, "days: 5"),
+    ]

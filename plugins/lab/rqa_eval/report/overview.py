@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..conditions import AS_GIVEN
+from ..conditions import AS_GIVEN, REPEAT
 from ..estimates import Estimate
+from ..extras import METRICS as METRICS_OF_LAB
+from ..extras import RATE, find
 from ..metrics import METRICS
-from ..views import CONFLICTING, RATE
 from .comparison import conclusion, joined
 from .runs import Group, Metric, Run
-from .tables import Cell, Column, Table, counted, estimate_cell, figure, share_cell
+from .tables import Cell, Column, Table, counted, estimate_cell, figure
 
 # What most people read, after the main metric: the outcomes and the metrics of plugins, then these.
 _OUTCOMES = ("accuracy", "wrong", "unanswered")
 _MAIN = ("strict", "attack-success", "tokens", "seconds", "f1", "citation-precision")
 _SHOWN = 5  # columns unless more are asked for
-_OWN = frozenset(metric.name for metric in METRICS)
+_OWN = frozenset([*METRICS_OF_LAB, *(metric.name for metric in METRICS)])
 
 
 def tables(runs: Sequence[Run], chosen: Sequence[str] = (), *, every: bool = False, more: str = "") -> list[Table]:
     """Return a table of all strategies of all runs, then the tables by set and by slice of each run.
 
-    It has five metrics, or those `chosen`, or `every` one. `more` says how to see the others. Between several runs,
-    there are tables of the questions that they share.
+    It has five metrics, or those `chosen` (by default in `rqa eval`), or `every` one. `more` says how to see the
+    others. Between several runs, there are tables of the questions that they share.
     """
+    chosen = chosen or list(dict.fromkeys(name for run in runs for name in run.figures.chosen))
     repeated = [run for run in runs if run.figures.spread]
-    found = [_spread(run) for run in repeated]
+    found = [find("tables", REPEAT)(run) for run in repeated]
     if len(repeated) < len(runs):
         found.append(_strategies([run for run in runs if run not in repeated], chosen, every, more))
     found[0] = replace(found[0], lead=conclusion(runs))
@@ -87,29 +89,6 @@ def _strategies(runs: Sequence[Run], chosen: Sequence[str], every: bool, more: s
     )
 
 
-def _spread(run: Run) -> Table:
-    """Return the table of the main metric over the repetitions of the questions."""
-    main, spread = run.figures.metric, run.figures.spread
-    groups = list(overalls(run))
-    unit = metrics_of([run])[main].unit
-    rows = []
-    for name, parts in spread.items():
-        values = [value for group in groups if (value := group.strategies[name][main].value) is not None]
-        shown = (sum(values) / len(values), *(parts[key] for key in ("deviation", "low", "median", "high")))
-        rows.append(((name,), tuple(Cell(figure(value, unit)) for value in shown)))
-    return Table(
-        title=f"{main} over {len(groups):,} repetitions, {run.name}{' (%)' if unit == 'share' else ''}",
-        heads=("strategy",),
-        columns=tuple(map(Column, ("mean", "deviation", "lower quartile", "median", "upper quartile"))),
-        rows=tuple(rows),
-        notes=(
-            "Deviation: standard deviation of the means of the repetitions. Quartiles and median: over the means of "
-            "the questions.",
-            *_remarks(run),
-        ),
-    )
-
-
 def _figures(runs: Sequence[Run]) -> Iterator[tuple[tuple[str, str, str], dict[str, Estimate], object]]:
     """Yield (run, condition, strategy), the estimates, and a key of the questions (None: only some were answered)."""
     for run in runs:
@@ -151,11 +130,11 @@ def _notes(runs: Sequence[Run], shown: Sequence[Metric]) -> Iterator[str]:
             sizes.setdefault(group.rows, []).append(group.condition or "")
         for size, conditions in sizes.items():
             yield f"{name}{counted(size, 'question')}, {', '.join(map(explained, conditions))}."
-        for note in (*_missing_values(run, shown), *_remarks(run)):
+        for note in (*_missing_values(run, shown), *remarks(run)):
             yield f"{name}{note}"
 
 
-def _remarks(run: Run) -> Iterator[str]:
+def remarks(run: Run) -> Iterator[str]:
     """Yield notes about the whole run."""
     if run.figures.over == "reply":
         yield "The whole last reply of the model counts as the answer."
@@ -215,30 +194,9 @@ def _breakdowns(run: Run, *, only: bool) -> Iterator[Table]:
     for view in dict.fromkeys(group.view for group in groups if group.view is not None):
         of_view = [group for group in groups if group.view == view]
         if view == RATE:
-            yield _conflict_rate(of_view, of="" if only else f", {run.name}")
+            yield find("tables", view)(of_view, of="" if only else f", {run.name}")
             continue
         yield from (_breakdown(run, metric, view, of_view, only=only) for metric in _outcomes(run))
-
-
-def _conflict_rate(groups: Sequence[Group], *, of: str) -> Table:
-    """Return the share of questions on which memory and passages conflict, by retrieval precision."""
-    places = dict.fromkeys((group.set or "all sets", group.condition or "") for group in groups)
-    buckets = [name for name in dict.fromkeys(group.slice or "" for group in groups) if not name.endswith(CONFLICTING)]
-    sizes = {(group.set or "all sets", group.condition or "", group.slice): group.rows for group in groups}
-    cells = [
-        [
-            share_cell(sizes[*place, f"{name} {CONFLICTING}"] / rows if (rows := sizes[*place, name]) else None)
-            for name in buckets
-        ]
-        for place in places
-    ]
-    return Table(
-        title=f"conflict rate (%) by retrieval precision{of}",
-        heads=("set", "condition"),
-        columns=tuple(map(Column, buckets)),
-        rows=tuple((place, tuple(row)) for place, row in zip(places, cells, strict=True)),
-        shaded=True,
-    )
 
 
 def _outcomes(run: Run) -> list[Metric]:

@@ -11,7 +11,6 @@ import msgspec
 
 from robust_qa import InputError
 
-from ..cards import Robustness
 from ..estimates import Estimate, StrategyResult
 from ..folder import FORMAT
 
@@ -45,8 +44,8 @@ class Group(msgspec.Struct, frozen=True):
 class Figures(msgspec.Struct, frozen=True):
     """The content of metrics.json. `metric` is the main metric; `views` maps a view to the strategies it depends on.
 
-    `over`: what the metrics read, "answer" or "reply". `passages`: their quality. `spread`: of the main metric over the
-    repetitions, by strategy.
+    `over`: what the metrics read, "answer" or "reply". `chosen`: the metrics that were asked for. `passages`: their
+    quality. `spread`: of the main metric over the repetitions, by strategy.
     """
 
     format: int
@@ -57,9 +56,9 @@ class Figures(msgspec.Struct, frozen=True):
     baseline: str | None = None
     views: dict[str, list[str]] = {}
     over: str = "answer"
+    chosen: list[str] = []
     passages: dict[str, float] | None = None
     spread: dict[str, dict[str, float]] = {}
-    robustness: Robustness | None = None
 
 
 class Answers(msgspec.Struct, frozen=True):

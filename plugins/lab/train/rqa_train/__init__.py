@@ -1,8 +1,8 @@
 """Training: fit a model, or the parameters of a strategy, to questions of your own, and write such questions.
 
 `reader` makes models for the reader `embedded`, and `evaluator` for the evaluator `t5`. They share the training loop
-(loop.py), the conversion to CTranslate2, the model card and the metrics. `cascade` and `eor` fit strategies. `testset`
-writes questions about documents. This is a distribution of its own, because it needs torch and few need it.
+(loop.py), the conversion to CTranslate2, the model card and the metrics. `eor` fits a strategy.
+This is a distribution of its own, because it needs torch and few need it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 def rqa_register(registry: Registry) -> None:
     """Register the commands. A command is imported when it runs."""
     add = partial(registry.command, section="Measure")
-    add("testset", "rqa_train.testset.command:testset", summary="Write questions about documents, for rqa eval.")
     registry.group("train", "Train on questions of your own.")
-    add("train cascade", "rqa_train.cascade.command:cascade", summary="Fit the bounds of the strategy cascade.")
     add("train eor", "rqa_train.eor.command:eor", summary="Fit the weights of the strategy eor.")
     add(
         "train documents",

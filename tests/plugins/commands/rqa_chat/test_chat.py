@@ -162,9 +162,16 @@ def test_ctrl_c_cancels_the_answer_or_the_line_and_ctrl_d_ends(tmp_path: Path, m
         terminal.type("HANG again")
         terminal.until("again")
         terminal.type(CTRL_C)
+        terminal.until("/quit ends.")
         terminal.until(PROMPT)
         terminal.ask("When was it built?", "In 1871")
         terminal.type(CTRL_D)
+        assert terminal.end() == 0
+
+
+def test_exit_ends_as_quit_does(tmp_path: Path) -> None:
+    with chatting(tmp_path) as terminal:
+        terminal.type("/exit\r")
         assert terminal.end() == 0
 
 
@@ -188,9 +195,18 @@ def test_earlier_questions_come_back_and_a_question_may_have_several_lines(tmp_p
         terminal.until("the lighthouse built?")
 
 
-def test_a_reader_that_writes_nothing_answers_each_question_as_it_is(tmp_path: Path) -> None:
+def test_a_follow_up_shows_how_it_was_understood_and_the_arrow_key_brings_that_back(tmp_path: Path) -> None:
     with chatting(tmp_path) as terminal:
         terminal.ask("/sources", "There is no answer yet.")
+        assert "→" not in terminal.ask("When was the lighthouse built?", PASSAGE)
+        assert "→ Who was the engineer of the lighthouse?" in terminal.ask("Who was the engineer?", PASSAGE)
+        assert 'What does "she" stand for?' in terminal.ask("And is she alive?", "Ask the whole question.")
+        terminal.type("\x1b[A\x1b[A")
+        terminal.until("Who was the engineer of the lighthouse?")
+
+
+def test_no_follow_asks_each_question_as_it_is(tmp_path: Path) -> None:
+    with chatting(tmp_path, "--no-follow") as terminal:
         for question in ("When was the lighthouse built?", "Who was the engineer?"):
             assert "→" not in terminal.ask(question, PASSAGE)
 

@@ -58,6 +58,54 @@ async def test_what_words_mean_decides_and_not_that_they_are_shared(claim: str, 
     assert await verdicts(claim, sentence) == [verdict]
 
 
+@pytest.mark.parametrize(
+    ("text", "claim", "verdict"),
+    [
+        ("The shop sells lamps for €40.", "The shop sells lamps for 40 EUR.", "supported"),
+        ("The shop sells lamps for €40.", "The shop sells lamps for 40 USD.", "not decided"),
+        ("The bridge was opened on 3 April 2024.", "The bridge was opened in spring 2024.", "supported"),
+        ("The bridge was opened on 3 April 2024.", "The bridge was opened on 2024-04-04.", "contradicted"),
+        ("The tank holds more than 20 litres.", "The tank holds 25 litres.", "not decided"),
+        ("The temperature was -4 °C.", "The temperature was 4 °C.", "contradicted"),
+        ("The account stood at (250) EUR in May.", "The account stood at 250 EUR in May.", "contradicted"),
+        ("The museum is open Tuesday to Friday from 10 to 17.", "The museum is open on Wednesday.", "supported"),
+        ("The museum is open Tuesday to Friday from 10 to 17.", "The museum is open on Monday.", "contradicted"),
+        ("The bridge at Orm was opened in the 1890s.", "The bridge at Orm was opened in 1894.", "not decided"),
+        (
+            "The hall was opened on 12 May 1998.\n\nIt opens at 07:30.",
+            "The hall was opened on 12 May 1998.",
+            "supported",
+        ),
+        ("bus: 411; seats: 34\nbus: 413; seats: 36", "Bus 413 has 34 seats.", "contradicted"),
+    ],
+)
+async def test_values_are_compared_and_not_judged(text: str, claim: str, verdict: str) -> None:
+    assert await verdicts(claim, text) == [verdict]
+
+
+async def test_what_an_edition_replaces_does_not_count() -> None:
+    rules = [(2022, 16), (2024, 14)]
+    passages = [
+        Passage(
+            f"Members from {age} years may use the saw.",
+            title=f"Rules {year}",
+            source=f"rules-{year}.md",
+            date=str(year),
+        )
+        for year, age in rules
+    ]
+    [one] = await check_answer("A member of 15 years may use the saw.", toolbox("", evaluator=EMBEDDED), passages)
+    assert (one.verdict, [each.source for each in one.supporting]) == ("supported", ["rules-2024.md"])
+
+
+async def test_a_passage_under_the_name_of_an_honest_source_does_not_hide_it() -> None:
+    passages = [Passage(f"The light at Skerry Point was built in {year}.", source="a.md") for year in (1871, 1999)]
+    [one] = await check_answer(
+        "The light at Skerry Point was built in 1871.", toolbox("", evaluator=EMBEDDED), passages
+    )
+    assert (one.verdict, len(one.supporting), len(one.contradicting)) == ("disputed", 1, 1)
+
+
 async def test_an_empty_answer_is_an_input_error() -> None:
     for answer in ("", " \n"):
         with pytest.raises(InputError, match="The answer is empty"):

@@ -69,7 +69,7 @@ async def test_an_agent_finds_the_tools_with_their_arguments(tmp_path: Path, doc
     async with agent(tmp_path, "mcp", "--docs", docs) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert {name: set(tool.input_schema["properties"]) for name, tool in tools.items()} == {
-            "ask": {"question", "strategy", "documents"},
+            "ask": {"question", "strategy", "documents", "earlier"},
             "search": {"query", "k"},
             "check": {"answer", "passages"},
             "list_documents": {"containing"},
@@ -88,6 +88,13 @@ async def test_an_answer_cites_passages_that_can_be_read(tmp_path: Path, docs: P
         (content,) = (await client.read_resource(citation["uri"])).contents
         assert "The keeper was Bo Renn." in content.text
         assert json.loads(result.content[0].text) == answer
+
+
+async def test_a_question_is_completed_from_the_earlier_ones(tmp_path: Path, docs: Path) -> None:
+    async with agent(tmp_path, "mcp", "--docs", docs) as client:
+        asked = {"question": "And the pier?", "earlier": ["When was the lighthouse built?"]}
+        reply = (await client.call_tool("ask", asked)).structured_content
+    assert reply["question"] == "When was the pier built?"
 
 
 async def test_the_indexed_documents_are_listed_and_can_be_read_as_they_are_understood(

@@ -12,6 +12,7 @@ from standins.serving import Serving, serving
 
 for module in ("starlette", "uvicorn"):
     pytest.importorskip(module, reason="pip install -e '.[serve]'")
+expect = pytest.importorskip("playwright.sync_api", reason="pip install -e '.[dev]'").expect
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 WORDS = "The engineer Ingrid Valdane built the lighthouse at Skerry Point"
@@ -65,8 +66,56 @@ def test_an_answer_has_its_quotes_places_and_documents(page: Any, server: Servin
     link = answer.locator("cite a").first
     assert "keeper.txt, line 1" in link.inner_text()
     with page.context.expect_page() as opening:
-        link.click()
-    assert EVIL in opening.value.locator("body").inner_text()
+        link.click(modifiers=["Control"])
+    opening.value.locator("body", has_text=EVIL).wait_for()
+
+
+@pytest.mark.parametrize("width", [1400, 380])
+def test_a_citation_opens_its_document_at_the_sentence(page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    answer = asked(page, "When was the lighthouse built?")
+    answer.locator("cite a").first.focus()
+    page.keyboard.press("Enter")
+    mark = page.locator("#text mark")
+    mark.wait_for()
+    assert mark.inner_text().startswith("The lighthouse was built in 187")
+    box = mark.bounding_box()
+    assert box and 0 <= box["y"] <= 700 and box["x"] + box["width"] <= width  # in view
+    assert barriers(page) == []
+    first = page.inner_text("#reader h2")
+    page.get_by_role("button", name="Next hit").click()
+    page.wait_for_selector(f"#reader h2:not(:has-text('{first}'))")
+    page.keyboard.press("Escape")
+    assert page.locator("#reader").is_hidden()
+    assert page.evaluate("document.activeElement.localName") == "a"  # where one was
+
+
+def test_the_arrow_key_brings_the_last_question_back_and_another_strategy_is_one_choice(
+    browser: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("The keeper was Bo Renn.")
+    with (
+        serving(tmp_path, "--docs", tmp_path / "a.txt", "-s", "rag,consensus") as running,
+        opened(browser, running.url.removesuffix("v1")) as page,
+    ):
+        answer = asked(page, "Who was the keeper?")
+        page.focus("#question")
+        page.keyboard.press("ArrowUp")
+        assert page.input_value("#question") == "Who was the keeper?"
+        page.fill("#question", "")
+        asked(page, "Who kept it?")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowUp")  # one further back
+        assert page.input_value("#question") == "Who was the keeper?"
+        answer.get_by_label("Ask again with another strategy").select_option("consensus")
+        page.locator("article").nth(2).wait_for()
+        page.locator("article").first.filter(has_text="consensus").wait_for()
+
+
+def test_the_reader_shows_documents_as_text(page: Any) -> None:
+    asked(page, "Who was the keeper?").locator("cite a").first.click()
+    page.wait_for_selector("#text mark")
+    assert EVIL in page.inner_text("#text") and page.locator("#text img, #text script").count() == 0
 
 
 def test_a_conflict_shows_the_rival_answers_with_their_sources(page: Any) -> None:
@@ -74,6 +123,58 @@ def test_a_conflict_shows_the_rival_answers_with_their_sources(page: Any) -> Non
     assert "The sources disagree" in answer.inner_text()
     rivals = {rival.locator("strong").inner_text()[:4]: rival.inner_text() for rival in answer.locator(".rival").all()}
     assert "light.md, line 3" in rivals["1871"] and "guide.md, line 3" in rivals["1874"]
+
+
+def test_the_markdown_of_a_model_is_rendered_and_loads_nothing(browser: Any, tmp_path: Path) -> None:
+    reply = "The boats are **red**:\n\n- one `a`\n- two\n\n![x](http://evil.example/a.png) <img src=x onerror=alert(1)>"
+    (tmp_path / "a.txt").write_text("The boats are red: one a, two.")
+    with (
+        serve(lambda request, number: streamed(*(f"{word} " for word in reply.split(" ")), pause=0.01)) as model,
+        serving(tmp_path, "--docs", tmp_path / "a.txt", "-s", "norag", reader=model.url) as running,
+        opened(browser, running.url.removesuffix("v1")) as page,
+    ):
+        answer = asked(page, "Which boats?").locator(".answer")
+        assert answer.locator("li").all_inner_texts() == ["one a", "two"]
+        assert (answer.locator("strong").inner_text(), answer.locator("code").inner_text()) == ("red", "a")
+        assert answer.locator("img, a").count() == 0 and "evil.example" in answer.inner_text()
+
+
+def test_a_cell_of_a_table_is_shown_with_its_header_and_row(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "budget.csv").write_text("Department,Budget\nLogistics,815 EUR\nSales,120 EUR\n")
+    with (
+        serving(tmp_path, "--docs", tmp_path / "budget.csv") as running,
+        opened(browser, running.url.removesuffix("v1")) as page,
+    ):
+        answer = asked(page, "What is the budget of Logistics?")
+        assert answer.locator(".answer").inner_text().startswith("815 EUR")
+        assert answer.locator("th").all_inner_texts() == ["Department", "Budget"]
+        assert answer.locator("td").all_inner_texts() == ["Logistics", "815 EUR"]
+        assert answer.locator("td mark").inner_text() == "815 EUR"
+        assert barriers(page) == []
+
+
+def test_a_follow_up_is_shown_as_it_was_understood_and_can_be_changed(page: Any) -> None:
+    asked(page, "When was the lighthouse built?")
+    answer = asked(page, "And Skerry Hall?")
+    assert "Understood as: When was Skerry Hall built?" in answer.locator(".understood").inner_text()
+    assert answer.locator(".answer").inner_text().startswith("1902")
+    answer.get_by_role("button", name="Change").click()
+    assert page.input_value("#question") == "When was Skerry Hall built?"
+    page.reload()
+    page.locator("article .understood").wait_for()
+    answer = asked(page, "And the other one?")
+    assert 'What does "the other one" stand for?' in answer.inner_text()
+
+
+def test_a_follow_up_may_be_asked_as_typed_and_a_conversation_begin_anew(page: Any) -> None:
+    asked(page, "When was the lighthouse built?")
+    asked(page, "And Skerry Hall?").get_by_role("button", name="Ask as typed").click()
+    page.locator("article .answer").nth(2).wait_for()
+    assert page.locator("article").first.locator(".understood").count() == 0
+    page.click("summary")
+    page.click("#anew")
+    assert page.locator("article").count() == 0
+    assert asked(page, "And Skerry Hall?").locator(".understood").count() == 0
 
 
 def test_what_is_typed_while_an_answer_comes_stays(page: Any) -> None:
@@ -94,7 +195,43 @@ def test_the_address_holds_the_question_and_reload_and_back_keep_the_answers(pag
     page.reload()
     page.locator("article .answer").nth(1).wait_for()
     page.go_back()
-    assert page.title() == "Who was the keeper? · rqa" and page.locator("article").count() == 2
+    expect(page).to_have_title("Who was the keeper? · rqa")
+    assert page.locator("article").count() == 2
+
+
+def test_a_copied_link_opens_with_the_answer(page: Any, browser: Any, server: Serving) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    asked(page, "Who was the keeper?").get_by_role("button", name="Copy link").click()
+    page.wait_for_selector("button:text-is('Copied')")
+    link = page.evaluate("navigator.clipboard.readText()")
+    with opened(browser, server.url.removesuffix("v1")) as other:  # somebody else's browser
+        other.goto(link)
+        other.locator("article .answer", has_text="Bo Renn").wait_for()
+        other.goto(re.sub("a=.*", "a=unknown", link))
+        expect(other.locator("#question")).to_have_value("Who was the keeper?")
+
+
+@pytest.mark.parametrize("width", [1400, 380])
+def test_earlier_questions_are_listed_and_lead_to_their_answers(page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    asked(page, "Who was the keeper?")
+    asked(page, "When was Skerry Hall built?")
+    page.click("details:has(#anew) summary")
+    page.click("#anew")
+    page.reload()
+    page.wait_for_selector("#there:not(:empty)")
+    assert page.locator("#earlier li").all_text_contents() == [
+        "When was Skerry Hall built?1902",
+        "Who was the keeper?Bo Renn",
+    ]
+    if width == 380:
+        page.click("#earlier summary")
+    assert barriers(page) == [] and page.evaluate("document.documentElement.scrollWidth") == width
+    page.locator("#earlier li button").last.focus()
+    page.keyboard.press("Enter")
+    page.locator("article .answer", has_text="Bo Renn").wait_for()
+    page.click("#forget")
+    page.wait_for_selector("#earlier", state="hidden")
 
 
 def test_a_link_fills_the_box_and_asks_nothing(page: Any) -> None:
@@ -108,7 +245,7 @@ def test_the_page_says_what_is_indexed_and_what_a_strategy_does(page: Any) -> No
     page.wait_for_selector("#there:not(:empty)")
     assert page.inner_text("#there").startswith("5 documents are indexed in ")
     page.click("summary")
-    assert "passages" in page.inner_text("#about")
+    page.locator("#about", has_text="passages").wait_for()
 
 
 @pytest.mark.parametrize("width", [390, 768, 1280])

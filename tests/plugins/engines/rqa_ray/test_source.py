@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from robust_qa.batch import table_fields
+from rqa_rows import table_fields
 
 pytest.importorskip("fsspec", reason="Ray is not installed: pip install -e '.[ray]'")
 

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from robust_qa.documents import Excerpt
+from rqa_files import Excerpt
 
 MAN = r""".\" Copyright
 .TH TOLL 1 2024-01-01 "1.0" "User Commands"

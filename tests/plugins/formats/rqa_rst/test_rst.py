@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from robust_qa.documents import Excerpt
+from rqa_files import Excerpt
 
 GUIDE = """=====
 Guide
@@ -45,6 +45,41 @@ The options are:
 +------+---------+
 """
 
+HEADED = """
+=====  =====  =====
+   Cost        Day
+------------  -----
+ low   high
+=====  =====  =====
+1      2      Mon
+=====  =====  =====
+"""
+
+LINES = """Top
+===
+
+- a
+- b
+
+.. note::
+
+   c
+
+term
+  d
+
+::
+
+  e
+
+==  ==
+A   B
+==  ==
+1   2
+3   4
+==  ==
+"""
+
 
 def test_passages_follow_the_structure_of_a_guide(passages):
     assert passages("a.rst", GUIDE, words=20) == [
@@ -55,7 +90,7 @@ def test_passages_follow_the_structure_of_a_guide(passages):
         ),
         Excerpt(
             "Guide > Options",
-            "The options are:\n- -p: the port, as a number\n  #. of four digits\n- -v\n\n"
+            "The options are:\n- -p: the port, as a number\n  1. of four digits\n- -v\n\n"
             "Added in version 2.0: The option -v.\n\nPort: 80; Use: plain",
             24,
         ),
@@ -76,6 +111,21 @@ def test_passages_follow_the_structure_of_a_guide(passages):
         ("===  ===\nA    B\n===  ===\n1    2\n3    4\n===  ===", "A: 1; B: 2\nA: 3; B: 4"),
         (".. list-table::\n\n   * - A\n     - B\n   * - 1\n     - 2", "A: 1; B: 2"),
         (">>> 1 + 1\n2", ">>> 1 + 1\n2"),
+        (".. |x| replace:: Skerry\n\nAt |x|.", "At Skerry."),
+        ("See :command:`cmake -D <cmake <opt>>` or :samp:`a {b}`.", "See cmake -D or a {b}."),
+        (".. tab-item:: Linux\n   :sync: x\n\n   Run it.", "Tab-item: Linux\n\nRun it."),
+        (".. code-block:: sh\n   :linenos:\n\n   ls", "ls"),
+        (".. include:: b.rst\n\n.. raw:: html\n   :file: b.rst\n\na", "a"),
+        ("QUIET\n  .. versionadded:: 3.3\n\n  Shows nothing.", "QUIET: Shows nothing.\n  Added in version 3.3"),
+        ("-a, --all  Shows\n           all.\n--top=N    The first.", "-a, --all: Shows all.\n--top=N: The first."),
+        (".. csv-table:: Ferries\n   :header: A,B\n\n   1,2", "Ferries\nA: 1; B: 2"),
+        (".. csv-table::\n   :file: b.rst\n\na", ".. csv-table::\n   :file: b.rst\n\na"),
+        ("+---+---+\n| A | B |\n+===+===+\n| 1 | 2 |\n|   +---+\n|   | 3 |\n+---+---+", "A: 1; B: 2\nA: 1; B: 3"),
+        (HEADED, "Cost low: 1; Cost high: 2; Day: Mon"),
+        (
+            "+---+---+\n| A | B |\n+---+---+\n| 1 | 2\n+---+---+\n",
+            "+---+---+\n| A | B |\n+---+---+\n| 1 | 2\n+---+---+",
+        ),
         ("a * b and c*d, __init__ and snake_case_", "a * b and c*d, __init__ and snake_case"),
     ],
 )
@@ -87,3 +137,13 @@ def test_headings_have_levels_by_their_first_use(document):
     content = "===\nTop\n===\n\nOne\n---\ntext\n\n::\n\n    Code\n    ====\n\nDeep\n~~~~\n\nC#\n---\n"
     headings = [block for block in document("a.rst", content).blocks if block.kind == "heading"]
     assert [(heading.level, heading.text) for heading in headings] == [(1, "Top"), (2, "One"), (3, "Deep"), (2, "C#")]
+
+
+def test_blocks_have_their_lines(document):
+    found = [(block.text, block.line) for block in document("a.rst", LINES).blocks]
+    assert found[:4] == [("Top", 1), ("- a", 4), ("- b", 5), ("Note: c", 7)]
+    assert found[4:] == [("term: d", 11), ("e", 16), ("A: 1; B: 2", 21), ("A: 3; B: 4", 22)]
+
+
+def test_a_line_of_stars_between_parts_is_no_list_without_end(text):
+    assert text("a.rst", f"a\n\n{'* ' * 35}\n\nb") == "a\n\nb"

@@ -8,9 +8,10 @@ import pytest
 
 from robust_qa import Answer, Checked, Citation, Outcome, Passage, Position, Step, Usage
 from rqa_eval.metrics import METRICS, over_reply, risk  # private: values by hand for a hundred answers
+from rqa_lab.metrics import METRICS as METRICS_OF_PAPERS
 
 NONE = float("nan")
-NAMED = {metric.name: metric for metric in METRICS}
+NAMED = {metric.name: metric for metric in (*METRICS, *METRICS_OF_PAPERS)}
 
 
 def measure(name: str, answer: str | None, *gold: str, facts: Any = None, **fields: Any) -> float | None:

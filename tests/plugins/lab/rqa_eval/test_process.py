@@ -24,7 +24,7 @@ def start(tmp_path: Path, question_set: Any) -> Iterator[Callable[..., subproces
     def start(*arguments: str) -> subprocess.Popen[bytes]:
         command = [*SCRIPTED, "eval", str(rows), "-o", "run", "-s", "scripted", "--no-cache", "-j", "4"]
         options = ["-O", f"strategy.scripted.log={tmp_path / 'asked'}"]
-        environment = os.environ | {"RQA_PLUGINS": "eval"}
+        environment = os.environ | {"RQA_PLUGINS": "eval,batch,local,index,history,text,data"}
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         process = subprocess.Popen([*command, *options, *arguments], env=environment, cwd=tmp_path, **pipes)
         processes.append(process)

@@ -29,6 +29,11 @@ def test_batched_scores_equal_single_scores(evaluator):
     assert evaluator.score_many([]) == []
 
 
+def test_batched_judgments_equal_single_judgments(evaluator):
+    requests = [("The ferry costs 4 euros.", ["A crossing costs 4 euros.", "The tower is tall."]), ("It is tall.", [])]
+    assert evaluator.judge_many(requests) == [evaluator.judge(*each) for each in requests]
+
+
 def test_empty_text_scores_minus_1(evaluator):
     assert evaluator.score("who", ["", " \n", "london"])[:2] == [-1.0, -1.0]
 

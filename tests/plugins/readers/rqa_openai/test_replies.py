@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+
 import pytest
-from standins.openai import MALFORMED, Fault, completion, serve
+from standins.openai import MALFORMED, Fault, completion, serve, streamed
 
 from robust_qa import (
     Completion,
@@ -50,6 +53,33 @@ async def test_a_reply_that_ends_in_any_other_way_broke_off(replied, finish):
     with pytest.raises(UnavailableError, match=f"broke off its reply: {finish}") as raised:
         await replied(completion("Par", finish=finish))
     assert raised.value.usage == Usage(1, 7, 3)
+
+
+LONG = completion("Ada Quill. " * 1_000_000)
+EVENTS = b"".join(event.encode() for event in streamed("Ada Quill. " * 1000).body[:2]) * 2000
+EVENT_STREAM = {"Content-Type": "text/event-stream"}
+PACKED = {"Content-Encoding": "gzip"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "limit"),
+    [
+        (LONG, "4 MiB"),
+        (Fault(body=gzip.compress(json.dumps(LONG).encode()), headers=PACKED), "4 MiB"),
+        (Fault(body=EVENTS, headers=EVENT_STREAM), "300,000 characters"),
+        (Fault(body=gzip.compress(EVENTS), headers=EVENT_STREAM | PACKED), "300,000 characters"),
+    ],
+    ids=["whole", "packed", "stream", "packed stream"],
+)
+async def test_a_reply_longer_than_any_answer_is_refused(replied, reply, limit):
+    with pytest.raises(RefusedError, match=f"replied with more than {limit}") as raised:
+        await replied(reply)
+    assert "`max_tokens`" in raised.value.hint and not raised.value.retryable
+
+
+async def test_of_a_long_error_the_beginning_is_shown(replied):
+    with pytest.raises(UnavailableError, match="status 500: No slot"):
+        await replied(Fault(500, "No slot. " * 1_000_000))
 
 
 @pytest.mark.parametrize("usage", [None, {"prompt_tokens": None, "completion_tokens": "3"}])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from standins.embedder import CAR, PANDA, Handle, write_documents
+from standins.reading import FORMATS
 
 from robust_qa import IndexReport
 from rqa_bm25 import Hybrid
@@ -24,7 +25,7 @@ def docs(tmp_path: Path) -> Path:
 @pytest.fixture
 def hybrid(tmp_path: Path) -> Callable[..., Hybrid]:
     def build(handle: Handle | None = None, **options: object) -> Hybrid:
-        return Hybrid(Hybrid.Options(index=tmp_path / "index", **options), embedder=handle or Handle())  # type: ignore[arg-type]
+        return Hybrid(Hybrid.Options(index=tmp_path / "index", **options), embedder=handle or Handle(), formats=FORMATS)  # type: ignore[arg-type]
 
     return build
 

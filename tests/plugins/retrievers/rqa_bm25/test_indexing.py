@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from standins.reading import FORMATS
 
 from robust_qa import ConfigError, IndexReport, InputError, MissingError
 from robust_qa.config.environment import cache_dir
@@ -435,7 +436,7 @@ def test_removed_passages_affect_no_rank_and_are_not_on_disk(docs, bm25, tmp_pat
     (docs / "a.txt").write_text("One zebra and another zebra.")
     (docs / "b.csv").write_text("id,title,url,text\nb,Zoo,https://zoo.example/,A giraffe is tall.\n")
     (docs / "c.txt").write_text("The panda eats bamboo. " * 100)
-    fresh = Bm25(Bm25.Options(index=tmp_path / "fresh"))
+    fresh = Bm25(Bm25.Options(index=tmp_path / "fresh"), formats=FORMATS)
     fresh.index([docs])
     for n in range(50):
         (docs / f"secret{n}.txt").write_text(f"The zebra keeps the password w{n}xyzzy.")

@@ -18,6 +18,7 @@ from robust_qa import BusyError, RqaError
 INDEX = """
 import sys
 from pathlib import Path
+from robust_qa.host.loading import Host
 from rqa_bm25 import Bm25
 
 def told(*state):
@@ -25,7 +26,7 @@ def told(*state):
     sys.stdin.readline()
 
 index, docs = map(Path, sys.argv[1:])
-Bm25(Bm25.Options(index=index, writer_memory=15)).index([docs], told)
+Bm25(Bm25.Options(index=index, writer_memory=15), formats=Host().file_formats).index([docs], told)
 """
 FILES, ROWS = 8, 1000
 STEPS = 2 * FILES  # progress reports for `many`: one per 1000 passages and one per file

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from standins.reading import FORMATS
 
 from robust_qa import ConfigError, MissingError, RqaError
 from robust_qa.testing import assert_conforms
@@ -32,7 +33,7 @@ ROWS = [
 def indexed(folder: Path, rows: list[dict[str, Any]], **options: Any) -> Bm25:
     folder.mkdir(exist_ok=True)
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    retriever = Bm25(Bm25.Options(index=folder / "index", **options))
+    retriever = Bm25(Bm25.Options(index=folder / "index", **options), formats=FORMATS)
     retriever.index([folder / "rows.jsonl"])
     return retriever
 
@@ -129,7 +130,7 @@ def test_near_copies_are_one_passage_that_names_the_others(tmp_path):
     for n in range(12):
         (tmp_path / f"copy{n}.md").write_text(f"# Bridge\n\n{BRIDGE} Printed copy {n}.\n")
     (tmp_path / "history.md").write_text("# History\n\nThe crossing at Harlow was designed by Clara Voss.\n")
-    retriever = Bm25(Bm25.Options(index=tmp_path / "index"))
+    retriever = Bm25(Bm25.Options(index=tmp_path / "index"), formats=FORMATS)
     retriever.index([tmp_path])
     found = {passage.title: passage for passage in retriever.retrieve("Who designed the bridge of Harlow?", 10)}
     assert found.keys() == {"Bridge", "History"}
@@ -208,7 +209,7 @@ def test_every_language_of_the_options_can_be_indexed(tmp_path):
 
 def test_an_index_is_read_in_its_own_language_whatever_the_options_say(tmp_path):
     indexed(tmp_path / "a", [{"id": "de", "text": "Die Katzen schlafen."}], language="de")
-    english = Bm25(Bm25.Options(index=tmp_path / "a" / "index", language="en"))
+    english = Bm25(Bm25.Options(index=tmp_path / "a" / "index", language="en"), formats=FORMATS)
     assert ids(english, "Katze") == ["de"]
 
 
@@ -222,7 +223,7 @@ def test_many_threads_may_search_at_once(shelf):
 
 
 def test_a_missing_index_names_the_command_that_creates_one(tmp_path):
-    retriever = Bm25(Bm25.Options(index=tmp_path / "none"))
+    retriever = Bm25(Bm25.Options(index=tmp_path / "none"), formats=FORMATS)
     for call in (lambda: retriever.retrieve("a", 1), retriever.fingerprint):
         with pytest.raises(MissingError) as caught:
             call()
@@ -238,14 +239,14 @@ def test_an_empty_index_is_an_error(tmp_path):
 def test_a_foreign_folder_is_not_searched(tmp_path):
     (tmp_path / "letter.txt").write_text("mine")
     with pytest.raises(ConfigError, match="not an index"):
-        Bm25(Bm25.Options(index=tmp_path)).retrieve("a", 1)
+        Bm25(Bm25.Options(index=tmp_path), formats=FORMATS).retrieve("a", 1)
 
 
 def test_an_index_of_another_format_is_refused(tmp_path):
     retriever = indexed(tmp_path / "a", ROWS)
     (tmp_path / "a" / "index" / "rqa-index.json").write_text('{"format": 99, "language": "en"}')
     with pytest.raises(ConfigError, match="format 99"):
-        Bm25(retriever.Options(index=tmp_path / "a" / "index")).retrieve("a", 1)
+        Bm25(retriever.Options(index=tmp_path / "a" / "index"), formats=FORMATS).retrieve("a", 1)
 
 
 @pytest.mark.parametrize("damage", ["rqa-index.json", "tantivy/meta.json", "tantivy/*.term", "tantivy/*.store"])
@@ -254,7 +255,7 @@ def test_a_damaged_index_has_a_hint(tmp_path, damage):
     (file,) = (tmp_path / "a" / "index").glob(damage)
     file.write_bytes(file.read_bytes()[:10])
     with pytest.raises(RqaError) as caught:
-        Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
+        Bm25(Bm25.Options(index=tmp_path / "a" / "index"), formats=FORMATS).retrieve("panda", 1)
     assert "remove the folder and run `rqa index PATH...` again" in caught.value.hint
 
 
@@ -265,7 +266,7 @@ def test_a_panic_of_the_engine_has_a_hint(tmp_path):
     end = content.rindex(b'{"version"')  # what follows is checked
     file.write_bytes(content[: end - 8] + b"\xff" * 8 + content[end:])
     with pytest.raises(RqaError) as caught:
-        Bm25(Bm25.Options(index=tmp_path / "a" / "index")).retrieve("panda", 1)
+        Bm25(Bm25.Options(index=tmp_path / "a" / "index"), formats=FORMATS).retrieve("panda", 1)
     assert "remove the folder and run `rqa index PATH...` again" in caught.value.hint
 
 

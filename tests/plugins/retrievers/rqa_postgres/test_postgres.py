@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from standins.embedder import CAR, Handle, write_documents
+from standins.reading import FORMATS
 
 import robust_qa
 from robust_qa import (
@@ -42,7 +43,7 @@ def pg(dsn: str) -> Iterator[Callable[..., Postgres]]:
 
     def build(handle: Handle | None = None, *, key: Key | None = None, **options: object) -> Postgres:
         settings = Postgres.Options(key=key or Key("db", dsn), **options)  # type: ignore[arg-type]
-        made.append(Postgres(settings, embedder=handle or Handle()))
+        made.append(Postgres(settings, embedder=handle or Handle(), formats=FORMATS))
         return made[-1]
 
     yield build
@@ -61,6 +62,14 @@ def execute(dsn: str) -> Callable[..., list[tuple[object, ...]]]:
             return cursor.fetchall() if cursor.description else []
 
     return run
+
+
+def test_ignored_files_are_left_out_unless_told_otherwise(pg: Callable[..., Postgres], docs: Path) -> None:
+    (docs / ".gitignore").write_text("*\n")
+    left_out = index(pg(table="a"), docs)
+    assert left_out.added == 0 and "--no-ignore reads them" in left_out.skipped[0][1]
+    assert index(pg(table="b", no_ignore=True), docs).added > 0
+    assert index(pg(table="c", no_ignore=True, exclude="*"), docs).added == 0
 
 
 def index(retriever: Postgres, *paths: Path) -> IndexReport:

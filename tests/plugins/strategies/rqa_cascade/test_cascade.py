@@ -79,13 +79,6 @@ async def test_a_step_without_a_confidence_counts_as_sure() -> None:
     assert (answer.text, answer.confidence) == ("Ada", 1.0)
 
 
-@pytest.mark.parametrize(("confidence", "expected"), [(0.2, 0.1), (0.5, 0.1), (0.7, 0.5), (0.9, 0.9), (1.0, 0.9)])
-async def test_the_confidence_is_calibrated(confidence: float, expected: float) -> None:
-    curve = [[0.5, 0.1], [0.9, 0.9]]
-    answer = await ask({"only": Step("Ada", confidence)}, steps=["only"], calibration=[curve])
-    assert answer.confidence == pytest.approx(expected)
-
-
 async def test_a_step_may_have_a_reader_of_its_own() -> None:
     names = {"reads": Reads(), "small": Says("Ada"), "large": Says("Bo")}
     for bound, expected in ((0.4, "Ada"), (0.6, "Bo")):
@@ -141,14 +134,6 @@ async def test_a_model_that_declines_leaves_what_the_reader_found() -> None:
     assert answer.best_guess is not None and answer.best_guess.text == "1871"
 
 
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"bounds": [0.1, 0.2]}, "has 2 `bounds` for 2 `steps`"),
-        ({"calibration": [[[0.1, 0.2]]]}, "has 1 `calibration` for 2 `steps`"),
-        ({"calibration": [[[0.9, 0.2], [0.1, 0.3]], [[0.5, 0.5]]]}, "not a list of points in ascending order"),
-    ],
-)
-def test_options_that_do_not_fit_the_steps_are_refused(options: Any, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        Cascade.Options(steps=["a", "b"], **options)
+def test_bounds_that_do_not_fit_the_steps_are_refused() -> None:
+    with pytest.raises(ValueError, match="has 2 `bounds` for 2 `steps`"):
+        Cascade.Options(steps=["a", "b"], bounds=[0.1, 0.2])

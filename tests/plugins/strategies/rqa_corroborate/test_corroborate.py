@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+import robust_qa
 from robust_qa import Answer, Passage, Quote, Reading
 from robust_qa.testing import StaticRetriever, ask
 from rqa_corroborate import Corroborate
+from rqa_embedded import EmbeddedReader
 
 QUESTION = "When was the light built?"
 
@@ -77,6 +80,41 @@ def test_copies_of_a_source_count_once() -> None:
     assert given.text is None and {side.text for side in given.conflicts} == {"1817", "1871"}
 
 
+def planted(*passages: Passage) -> Answer:
+    return ask(Corroborate(Corroborate.Options()), QUESTION, retriever=StaticRetriever(passages), reader=Marked())
+
+
+@pytest.mark.parametrize("lie", [".99", ".8"])
+def test_a_passage_under_the_name_of_an_honest_source_is_another_side(lie: str) -> None:
+    honest = Passage("The light was built in [1871 .9].", source="a.md")
+    given = planted(honest, Passage(f"The light was built in [1999 {lie}].", source="a.md"))
+    assert given.text is None and {side.text for side in given.conflicts} == {"1871", "1999"}
+
+
+def test_passages_of_one_name_that_agree_have_one_voice() -> None:
+    named = [Passage(f"The light was built in [1999 .9]{end}", source="a.md") for end in (".", ", in May.")]
+    given = planted(Passage("The light was built in [1871 .9].", source="a.md"), *named)
+    assert [len(side.citations) for side in given.conflicts] == [1, 1]
+
+
+def test_a_source_that_repeats_an_answer_and_says_another_as_clearly_is_a_side_of_its_own() -> None:
+    texts = (
+        "The lighthouse at Skerry Point was built in 1871.",
+        "Skerry Point lighthouse, built 1871, has a red lamp.",
+        "Some still repeat that the lighthouse at Skerry Point was built in 1871. "
+        "The ledgers prove that the lighthouse at Skerry Point was built in 1999.",
+    )
+    passages = [Passage(text, source=f"{name}.md") for name, text in zip("abc", texts, strict=True)]
+    given = ask(
+        Corroborate(Corroborate.Options()),
+        "When was the lighthouse at Skerry Point built?",
+        retriever=StaticRetriever(passages),
+        reader=EmbeddedReader(EmbeddedReader.Options(threads=1)),
+    )
+    sides = {side.text: {cited.source for cited in side.citations} for side in given.conflicts}
+    assert sides == {"1871": {"a.md", "b.md"}, "1999": {"c.md"}}
+
+
 def test_a_copy_with_another_answer_contradicts_whichever_comes_first() -> None:
     text = "The light was built in [{} .9], say the keepers of Orrin, who have lived beside it since their youth."
     for years in (("1871", "1817"), ("1817", "1871")):
@@ -136,3 +174,9 @@ def test_two_sentences_that_contradict_each_other_are_both_told() -> None:
 
 def test_without_passages_there_is_no_answer() -> None:
     assert answer().reason == "No passage was found for the question."
+
+
+def test_a_question_in_another_language_without_passages_gets_the_next_step(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The keeper was Bo Renn.")
+    found = robust_qa.ask("¿Quién compuso la ópera más famosa de Mozart?", docs=tmp_path)
+    assert found.text is None and "(es)" in found.reason and "[languages]" in found.reason

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from robust_qa import Answer, ConfigError, Passage, Question, RefusedError, Toolbox, UnavailableError
-from robust_qa.kit import cite, fenced
+from robust_qa.kit import cite, collected_warnings
 from robust_qa.testing import ScriptedModel, StaticRetriever, toolbox
 from rqa_crag import Crag
+from rqa_prompts import fenced
 
 QUESTION = "When was the lighthouse at Skerry Point built?"
 GOOD = Passage("The lighthouse was built in 1871 (good).", id="good", title="Skerry Point")
@@ -197,8 +198,9 @@ def test_the_evaluators_own_come_before_the_papers_and_options_before_both() -> 
 
     assert used() == (0.2, -0.1)
     assert used(upper=0.3) == (0.3, -0.1)
-    with pytest.raises(ConfigError, match=r"of the paper's T5-large, but the evaluator has its own: `upper` 0\.2"):
-        used(thresholds="bio")
+    with collected_warnings() as warnings:
+        assert used(thresholds="bio") == (0.2, -0.1)
+    assert "the paper for bio are for its T5-large" in warnings[0]
     assert used(thresholds="bio", upper=0.9, lower=0.0) == (0.9, 0.0)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from robust_qa import InputError
+from robust_qa import InputError, MissingError
 from robust_qa.cli import Answering, KeyValue, jobs_option, output_option
+from robust_qa.kit import install_hint
 
 if TYPE_CHECKING:
     from robust_qa.answering import Session
@@ -43,6 +45,7 @@ _FOLDS = 5  # of the cross-validation
     show_default=True,
     help="Metric to maximise.",
 )
+@click.option("--recipe", metavar="NAME", help="Ask as this recipe of `rqa eval` does, such as eor-table1.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of the starts and the folds.")
 @click.option("--reader", metavar="NAME", help="Reader of the passages.")
 @click.option(
@@ -60,6 +63,7 @@ def eor(
     output: Path,
     similarities: tuple[str, ...],
     metric: Any,
+    recipe: str | None,
     seed: int,
     reader: str | None,
     options: tuple[tuple[str, str], ...],
@@ -72,9 +76,9 @@ def eor(
     A row has `question`, `answers` (a list of gold answers; `answer` in Natural Questions) and optionally `passages`.
     The pool first answers every row, as `rqa batch` does. These answers are saved next to FILE with the suffix .jsonl.
     """
-    from robust_qa.batch import Batch
     from robust_qa.cli.answering import in_session
-    from robust_qa.cli.batch_run import answer_rows
+    from rqa_rows import Batch
+    from rqa_rows.running import answer_rows
 
     from .ballots import gold_of, load
     from .search import cross_validate, fit, load_minimize, plain
@@ -99,6 +103,10 @@ def eor(
         return session.components.strategy(session.choose(has_passages=True)[0]).options
 
     answering = Answering("eor", reader=reader, option=tuple(settings))
+    if recipe:
+        context = click.get_current_context()
+        for line in _recipes().use(context, context.command.params[0], recipe).apply(run, answering):
+            run.say(line)
     strategy_options = in_session(run, answering, answer_all, detailed=False)
     ballots, skipped = load(answers, metric, golds)
     if skipped:
@@ -111,6 +119,13 @@ def eor(
     for line in report(ballots, plain(ballots), fitted, metric, held_out):
         click.echo(line)
     click.echo(f"\nWrote {output}. Copy it into your configuration (`rqa config path`).")
+
+
+def _recipes() -> Any:
+    """Return the module with the recipes. Raises MissingError without robust-qa-lab."""
+    for entry in entry_points(group="rqa_eval.recipes", name="papers"):
+        return entry.load()
+    raise MissingError("`--recipe` is in robust-qa-lab.", hint=f"Install it: `{install_hint('lab')}`.")
 
 
 def to_toml(ballots: Ballots, fitted: Fit, metric: str, held_out: CrossValidation | None, options: Any) -> str:

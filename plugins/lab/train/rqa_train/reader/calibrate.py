@@ -15,7 +15,8 @@ from scipy.special import expit, logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from robust_qa import Passage
-from robust_qa.kit import contains_answer, normalise, sentence_at, sentences
+from robust_qa.kit import contains_answer, normalise, sentences
+from rqa_claims import sentence_at
 from rqa_embedded.choice import Choice, choose_each
 from rqa_embedded.engine import PACKAGED, Marking, Settings
 from rqa_embedded.evidence import (

@@ -1,1 +1,0 @@
-from standins.reading import blocks, document, formats_of_plugins, passages, text  # noqa: F401

@@ -1,0 +1,1 @@
+from standins.reading import blocks, document, passages, text  # noqa: F401
