@@ -27,7 +27,7 @@ from .capacity import Capacity
 from .chat import Completion
 from .examples import examples
 from .metrics import Metrics
-from .requests import ApiError, Ask, Chat, api_error, read
+from .requests import ApiError, Ask, Chat, api_error, body, read
 from .static import document, page, text
 from .streaming import ALIVE, Events, Growing, as_event
 
@@ -36,21 +36,22 @@ if TYPE_CHECKING:
 
     from robust_qa.answering import Session, Watcher
 
-    from .remote import Remote
+    from .corpora import Corpora
 
 _ANSWERS = 500  # that links lead to
+_LARGEST_FILE = 64 << 20  # bytes of a dropped file
 
 
 def application(
-    remote: Remote, models: Mapping[str, str], capacity: Capacity, *, most: int, follow: bool = True
+    corpora: Corpora, models: Mapping[str, str], capacity: Capacity, *, most: int, follow: bool = True
 ) -> ASGIApp:
-    """Return the application that answers with the session of `remote`.
+    """Return the application that answers with the sessions of `corpora`.
 
     `models`: strategies by name of the model. `most`: bytes of a request. `follow`: complete a question from those
     before.
     """
     metrics = Metrics()
-    pages = _Pages(remote, models, capacity, metrics, most=most, follow=follow)
+    pages = _Pages(corpora, models, capacity, metrics, most=most, follow=follow)
     app = Starlette(
         routes=[
             Route("/", pages.root),
@@ -63,6 +64,7 @@ def application(
             Route("/v1/rqa/ask", pages.ask, methods=["POST"]),
             Route("/v1/rqa/document", pages.document),
             Route("/v1/rqa/documents", pages.documents),
+            Route("/v1/rqa/files/{name}", pages.keep, methods=["PUT"]),
             Route("/v1/rqa/text", pages.text),
         ],
         exception_handlers={ApiError: _failed, RqaError: _failed, HTTPException: _failed},
@@ -73,7 +75,7 @@ def application(
 class _Pages:
     def __init__(
         self,
-        remote: Remote,
+        corpora: Corpora,
         models: Mapping[str, str],
         capacity: Capacity,
         metrics: Metrics,
@@ -81,8 +83,8 @@ class _Pages:
         most: int,
         follow: bool,
     ) -> None:
-        self._remote = remote
-        self._session = remote.session
+        self._corpora = corpora
+        self._session = corpora.all.session
         self._models = models
         self._capacity = capacity
         self._metrics = metrics
@@ -101,24 +103,33 @@ class _Pages:
         return Response(counts, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     async def document(self, request: Request) -> Response:
-        indexed = await self._remote.run(self._session.files())
+        indexed = await self._corpora.files()
         return await asyncio.to_thread(document, request.query_params.get("file", ""), indexed)
 
     async def text(self, request: Request) -> Response:
         given = request.query_params
-        indexed = await self._remote.run(self._session.files())
+        indexed = await self._corpora.files()
         formats = self._session.components.host.file_formats
         quoted = given.get("quote", ""), given.get("place", "")
         return _json(await asyncio.to_thread(text, given.get("file", ""), indexed, formats, *quoted))
 
     async def documents(self, request: Request) -> Response:
-        names = await self._remote.run(self._session.files())
+        remote = self._corpora.all
+        names = [*await remote.run(self._session.files())]
         whole = [Path(name) for name in names if Path(name).is_absolute()]
         folder = os.path.commonpath([path.parent for path in whole]) if whole and len(whole) == len(names) else ""
-        shown = await self._remote.run(examples(self._session)) if names else []
+        shown = await remote.run(examples(self._session)) if names else []
         parts = self._session.components
         kept = any(parts.recorder(name) for name in parts.host.names("recorder"))
-        return _json({"count": len(names), "folder": folder, "examples": shown, "history": kept})
+        parts_of = {"folders": self._corpora.folders(names), "dropped": self._corpora.dropped}
+        return _json({"count": len(names), "folder": folder, "examples": shown, "history": kept, **parts_of})
+
+    async def keep(self, request: Request) -> Response:
+        content = await body(request, _LARGEST_FILE)  # another site's page may not send a PUT
+        with self._capacity.admitted():
+            async with self._capacity.turn():
+                await self._corpora.keep(request.path_params["name"], content)
+        return _json({"dropped": self._corpora.dropped})
 
     async def answer(self, request: Request) -> Response:
         found = self._answers.get(request.path_params["id"])
@@ -138,7 +149,7 @@ class _Pages:
         strategy = self._strategy(chat.model)
         base = str(request.base_url)
         completion = Completion(
-            self._remote, self._capacity, self._metrics, chat, strategy, base=base, follow=self._follow
+            self._corpora.all, self._capacity, self._metrics, chat, strategy, base=base, follow=self._follow
         )
         if chat.stream:
             return Events(completion.events(), self._capacity)
@@ -153,14 +164,15 @@ class _Pages:
 
         async def answer(watcher: Watcher | None = None) -> Answer:
             async with self._capacity.turn():
+                remote = await self._corpora.of(asked.within)
                 follow = self._follow and asked.follow
-                completing = understood(self._session, question.text, asked.messages(), follow=follow)
-                alone = await self._remote.run(completing)
+                completing = understood(remote.session, question.text, asked.messages(), follow=follow)
+                alone = await remote.run(completing)
                 if alone.asked_back:
                     return replace(alone.asked_back, strategy=name)
                 whole = replace(question, text=alone.question)
-                answering = self._session.answer(whole, strategy=name, watcher=watcher)
-                found = await self._metrics.counted(self._remote.run(answering))
+                answering = remote.session.answer(whole, strategy=name, watcher=watcher)
+                found = await self._metrics.counted(remote.run(answering))
                 return replace(found, usage=alone.usage + found.usage)
 
         async def events() -> AsyncIterator[bytes]:

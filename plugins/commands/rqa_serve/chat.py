@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from robust_qa.answering import Watcher
 
     from .capacity import Capacity
+    from .corpora import Remote
     from .metrics import Metrics
-    from .remote import Remote
 
 
 class Completion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from rqa_conversation.options import follow_option
 from rqa_http.serving import Address, address_options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
     from robust_qa import Key
     from robust_qa.answering import Session
     from robust_qa.cli import Run
@@ -68,24 +72,28 @@ def serve(
         raise MissingError(
             f"`rqa serve` needs further packages: {', '.join(missing)}.", hint=f"Run `{install_hint('serve')}`."
         )
-    from robust_qa.cli.answering import in_session
+    from robust_qa.cli.answering import command_session, in_session
 
     from .app import application, offered
     from .capacity import Capacity
-    from .remote import Remote
+    from .corpora import Corpora
 
     sys.setswitchinterval(_SWITCHING)
-    address = Address(host, port, token)
+    address, given = Address(host, port, token), Answering(**answering)
+
+    def opening(*, docs: Sequence[Path] = (), filters: Mapping[str, str] | None = None) -> Session:
+        over = replace(given, docs=tuple(docs), retriever=None) if docs else given
+        return command_session(run, over, record="serve", filters=filters)
+
     with address.socket:
 
         async def work(session: Session) -> None:
             models = offered(session, strategy)
-            app = application(
-                Remote(session), models, Capacity(jobs, timeout), most=_LONGEST_REQUEST, follow=not no_follow
-            )
-            run.say(f"serving {', '.join(models)} at {address.url}/v1. Stop with Ctrl-C")
-            run.say(f"open {address.url} in a browser to ask there")
-            seconds = timeout + 1
-            await address.serve(app, run.say, seconds=seconds, unguarded=("/", "/health"), in_thread=True)
+            async with Corpora(session, opening) as corpora:
+                app = application(corpora, models, Capacity(jobs, timeout), most=_LONGEST_REQUEST, follow=not no_follow)
+                run.say(f"serving {', '.join(models)} at {address.url}/v1. Stop with Ctrl-C")
+                run.say(f"open {address.url} in a browser to ask there")
+                seconds = timeout + 1
+                await address.serve(app, run.say, seconds=seconds, unguarded=("/", "/health"), in_thread=True)
 
-        in_session(run, Answering(**answering), work, record="serve")
+        in_session(run, given, work, record="serve")

@@ -162,13 +162,14 @@ class _Earlier(msgspec.Struct):
 class Ask(msgspec.Struct):
     """A request for a whole answer. `passages` replace retrieval. With `stream`, the answer comes as events.
 
-    A question is completed from the `earlier` ones, unless `follow` is false.
+    A question is completed from the `earlier` ones, unless `follow` is false. `in` is a folder of /v1/rqa/documents.
     """
 
     text: str = msgspec.field(name="question")
     strategy: str | None = None
     passages: list[str | _Given] | None = None
     stream: bool | None = None
+    within: str | None = msgspec.field(name="in", default=None)
     earlier: list[_Earlier] = []
     follow: bool = True
 
@@ -197,12 +198,18 @@ async def read(request: Request, kind: type[T], most: int) -> T:
     # A browser sends JSON to another site only if that site allows it. So a web page cannot spend the user's tokens.
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise ApiError(415, "The Content-Type must be application/json.")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise ApiError(413, f"The request is larger than {most:,} bytes.")
+    content = await body(request, most)
     try:
-        return msgspec.json.decode(bytes(body), type=kind)
+        return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ApiError(400, f"The request is invalid: {error}.".replace("`$.", "`")) from error
+
+
+async def body(request: Request, most: int) -> bytes:
+    """Return the body of `request`. Raises ApiError if it has more than `most` bytes."""
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > most:
+            raise ApiError(413, f"The request is larger than {most:,} bytes.")
+    return bytes(content)

@@ -125,6 +125,42 @@ def test_a_conflict_shows_the_rival_answers_with_their_sources(page: Any) -> Non
     assert "light.md, line 3" in rivals["1871"] and "guide.md, line 3" in rivals["1874"]
 
 
+DROP = """async ([name, text]) => {
+  const moved = new DataTransfer();
+  moved.items.add(new File([text], name));
+  for (const kind of ["dragover", "drop"])
+    document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: moved, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_files_are_dropped_and_questions_restricted_to_them_or_to_a_folder(browser: Any, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    for folder, year in (("north", 1871), ("south", 1902)):
+        (docs / folder).mkdir(parents=True)
+        (docs / folder / "light.md").write_text(f"# The light\n\nThe lighthouse was built in {year}.\n")
+    with (
+        serving(tmp_path, "--docs", docs, "-s", "rag", TMPDIR=str(tmp_path)) as running,
+        opened(browser, running.url.removesuffix("v1")) as page,
+    ):
+        page.select_option("#in", label="south")
+        answer = asked(page, "When was the lighthouse built?")
+        assert answer.locator(".answer").inner_text().startswith("1902") and "1871" not in answer.inner_text()
+        page.evaluate(DROP, ["tower.txt", "The lighthouse of Orrin was built in 1790."])
+        page.locator("#added", has_text="1 file added").wait_for()
+        answer = asked(page, "When was the lighthouse of Orrin built?")
+        assert answer.locator(".answer").inner_text().startswith("1790")
+        answer.locator("cite a", has_text="tower.txt, line 1").first.click()
+        page.locator("#text mark", has_text="built in 1790").wait_for()
+        page.keyboard.press("Escape")
+        (tmp_path / "a.bin").write_bytes(b"\0" * 9)
+        page.set_input_files("#files", [tmp_path / "a.bin", docs / "north" / "light.md"])
+        page.locator("#added", has_text="a.bin").filter(has_text="1 file added").wait_for()
+        assert barriers(page) == []
+        asked(page, "What was built in 1871?").locator("cite a", has_text="light.md").first.wait_for()
+        assert [*tmp_path.glob("rqa-dropped-*")] and running.stop() == 0
+    assert [*tmp_path.glob("rqa-dropped-*")] == []
+
+
 def test_the_markdown_of_a_model_is_rendered_and_loads_nothing(browser: Any, tmp_path: Path) -> None:
     reply = "The boats are **red**:\n\n- one `a`\n- two\n\n![x](http://evil.example/a.png) <img src=x onerror=alert(1)>"
     (tmp_path / "a.txt").write_text("The boats are red: one a, two.")
