@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ..errors import Interrupted
@@ -52,6 +53,7 @@ class _Indexing:
         self._began = self._last = time.monotonic()
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
+        self._first: dict[str, tuple[float, int]] = {}  # of each phase: when, and how much was done then
 
     def __call__(self, done: int, total: int, passages: int, embedded: int | None = None) -> None:
         if embedded is None:
@@ -76,7 +78,9 @@ class _Indexing:
                 bars.update(self._tasks[phase], completed=done, total=total or None, description=self.state)
         elif now - self._last >= _LINE_EVERY:
             self._last = now
-            self._run.say(self.state)
+            began, before = self._first.setdefault(phase, (now, done))
+            left = (now - began) * (total - done) / (done - before) if before < done < total else 0
+            self._run.say(f"{self.state}, about {timedelta(seconds=round(left))} left" if left else self.state)
 
 
 def _started() -> Progress:

@@ -48,6 +48,17 @@ def test_indexing_prints_plain_lines_on_a_dumb_terminal(dumb: Terminal, monkeypa
     assert dumb.getvalue() == "rqa: read 1 of 2 files, 3 passages\nrqa: embedded 4 of 5 passages\n"
 
 
+def test_plain_lines_of_indexing_say_the_time_left(dumb: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", dumb)
+    clock = iter([0.0, 30.0, 60.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with progress.indexing_progress(Run()) as tell:
+        assert tell is not None
+        tell(100, 1000, 3)
+        tell(200, 1000, 6)
+    assert dumb.getvalue().endswith("rqa: read 200 of 1,000 files, 6 passages, about 0:04:00 left\n")
+
+
 def test_indexing_has_a_bar_for_reading_and_one_for_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
