@@ -105,6 +105,8 @@ def _suffix(head: str, content: bytes) -> str:
 
     begin = head.lstrip("\ufeff").lstrip()
     lines = begin.splitlines()
+    if begin.startswith("<?xml"):
+        return ".xml"
     if begin[:1] in ("{", "["):
         with suppress(ValueError):
             json.loads(lines[0])

@@ -17,6 +17,7 @@ def rqa_register(registry: Registry) -> None:
     add("jsonl", read="rqa_data.rows:read_jsonl", suffixes="jsonl|ndjson")
     add("table", read="rqa_data.rows:read_delimited", suffixes="csv|tsv")
     add("json", read="rqa_data.structured:read_json_file", suffixes="json|geojson")
+    add("xml", read="rqa_data.xml:read_xml", suffixes="xml")
     add("sql", read="rqa_data.sql:read_sql", suffixes="sql")
     add("notebook", read="rqa_data.structured:read_notebook", suffixes="ipynb")
     add(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from robust_qa import Registry
 
 _CODE = """bash c cc cfg clj conf cpp cs css el erl ex go h hpp hs ini java jl js jsx kt lua m ml php pl properties ps1
-    py pyi r rb rs scala scss sh swift tf toml ts tsx vue xml yaml yml zsh"""
+    py pyi r rb rs scala scss sh swift tf toml ts tsx vue yaml yml zsh"""
 
 
 @hookimpl
