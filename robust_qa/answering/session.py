@@ -105,13 +105,14 @@ class Session:
         return [on_stale([*self._stale])]
 
     def refresh(self) -> None:
-        """Update the indexes with what changed in their files, where that is quick. `trouble` says what is left.
-
-        From then on the session does so again before a question that comes after a pause.
-        """
+        """Update the indexes with what changed in their files, where that is quick. `trouble` says what is left."""
         from .indexing import refresh
 
         self._pending = refresh(self.components)
+        self.are_fresh()
+
+    def are_fresh(self) -> None:
+        """Say that the indexes are up to date now. From then on the session refreshes them after a pause."""
         self._fresh_at = time.monotonic()
 
     async def keep_fresh(self) -> None:

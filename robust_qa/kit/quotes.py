@@ -12,7 +12,7 @@ from .text import content_terms, is_row, sentences, sentences_within, statements
 
 QUOTE_WORDS = 60
 QUOTES = 3
-_ITEM = re.compile(r"(?<!\s)(?=[^\S\n]*+\n)\s++(?=(?:[-*+•]|\d++[.)])\s)")  # before each item of a list
+_ITEM = re.compile(r"(?:[-*+•]|\d++[.)])\s")
 
 
 def quote_windows(text: str, words: int = QUOTE_WORDS) -> list[tuple[int, int]]:
@@ -84,25 +84,24 @@ def closest_texts(question: str, passages: Sequence[Passage], most: int, whole: 
 
 
 def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
-    """Return `quote` as a citation of at most 60 words, in one line, but for the items of a list."""
+    """Return `quote` as a citation of at most 60 words, in one line, but for the items of a list and rows of tables."""
     passage = passages[quote.passage]
     start, end = quote.start, quote.end
-    items = _ITEM.split(passage.text[start:end].strip())  # one line break is as long as the blank of one line
-    shown = "\n".join(" ".join(item.split()) for item in items)
+    shown = "\n".join(_units(passage.text[start:end]))  # one line break is as long as the blank of one line
     highlight = None
     if quote.highlight and start <= quote.highlight[0] < quote.highlight[1] <= end:
         before, marked = passage.text[start : quote.highlight[0]], passage.text[slice(*quote.highlight)]
         begin = len(" ".join(f"{before}|".split())) - 1
         highlight = begin, begin + len(" ".join(marked.split()))
-    parts = shown.split()
+    parts = [word.span() for word in re.finditer(r"\S+", shown)]
     if len(parts) > QUOTE_WORDS:  # one long sentence: cut around the highlight
         first = 0
         if highlight:
             at = len(shown[: highlight[0]].split())
             first = max(0, min(at - QUOTE_WORDS // 2, len(parts) - QUOTE_WORDS))
-        cut = " ".join(parts[first : first + QUOTE_WORDS])
+        cut = shown[parts[first][0] : parts[first : first + QUOTE_WORDS][-1][1]]
         left = "… " if first else ""
-        shift = len(left) - (len(" ".join(parts[:first])) + 1 if first else 0)
+        shift = len(left) - parts[first][0]
         if highlight:
             highlight = highlight[0] + shift, min(highlight[1] + shift, len(left) + len(cut))
         shown = left + cut + (" …" if first + QUOTE_WORDS < len(parts) else "")
@@ -118,3 +117,18 @@ def cite_quote(quote: Quote, passages: Sequence[Passage]) -> Citation:
         stale=passage.stale,
         place=passage.place_of(quote.highlight[0] if quote.highlight else start),
     )
+
+
+def _units(text: str) -> list[str]:
+    """Return the lines of a text, those of wrapped text as one. An item of a list and a row of a table begin a line."""
+    found: list[str] = []
+    after_row = True
+    for line in text.split("\n"):
+        if shown := " ".join(line.split()):
+            row = is_row(shown)
+            if after_row or row or _ITEM.match(shown):
+                found.append(shown)
+            else:
+                found[-1] += f" {shown}"
+            after_row = row
+    return found

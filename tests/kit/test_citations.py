@@ -114,3 +114,11 @@ def test_the_highlight_moves_with_the_quote() -> None:
     assert citation.quote.startswith("… about")
     assert citation.highlight is not None
     assert citation.quote[slice(*citation.highlight)] == "1871"
+
+
+def test_a_quote_keeps_each_row_of_a_table_on_its_line() -> None:
+    rows = ["Day: Monday; Task: Sweep the yard", "Day: Tuesday; Task: Mend the mill"]
+    text = "\n".join(["The tasks", "of May:", *rows])
+    citation = cite_quote(Quote(0, 0, len(text), highlight=(text.index("Mend"), len(text))), [Passage(text)])
+    assert citation.quote.split("\n") == ["The tasks of May:", *rows]
+    assert citation.highlight and citation.quote[slice(*citation.highlight)] == "Mend the mill"

@@ -44,8 +44,11 @@ def api_error(error: RqaError) -> ApiError:
 _CHAT = re.compile(r"(?:<chat_history>|\n\nConversation:)\s(.+?)(?:</chat_history>|\Z)", re.DOTALL)
 _QUESTION = re.compile(r"^USER: (.+?)(?=^(?:USER|ASSISTANT|AI): |\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _FORM = re.compile(r'"(\w+)"\s*:\s*(["\[])')  # a field of the JSON that a task asks for
+# The end of a template: a line with the question, and one that the answer is to follow.
+_TEMPLATE = re.compile(r"^(?:Question|Query|Q): *(\S[^\n]*)\n*(?:(?:[A-Z]\w+ )?(?:Answer|A|Response):)?\s*\Z", re.M)
 _USER_QUERY = re.compile(r"<user_query>(.+?)</user_query>", re.DOTALL)
 _TITLE = 60  # characters
+_LONGEST_END = 20_000  # characters of a template with the question
 
 
 def task_reply(message: str) -> str | None:
@@ -65,7 +68,9 @@ def task_reply(message: str) -> str | None:
 
 
 def without_context(message: str) -> str:
-    """Return the question that follows the context in a template of a front end, or `message` if there is none."""
+    """Return the question in a template of a front end or a chain, after a context, or `message` if it is no template."""
+    if asked := _TEMPLATE.search(message, max(0, len(message) - _LONGEST_END)):
+        return asked[1]
     before, end, after = message.rpartition("</context>")
     query = _USER_QUERY.search(after)
     question = (query[1] if query else after).strip()
@@ -159,7 +164,7 @@ class _Earlier(msgspec.Struct):
     answer: str | None = None
 
 
-class Ask(msgspec.Struct):
+class Ask(msgspec.Struct, forbid_unknown_fields=True):
     """A request for a whole answer. `passages` replace retrieval. With `stream`, the answer comes as events.
 
     A question is completed from the `earlier` ones, unless `follow` is false. `in` is a folder of /v1/rqa/documents.

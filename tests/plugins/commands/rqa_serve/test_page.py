@@ -110,6 +110,7 @@ def test_the_arrow_key_brings_the_last_question_back_and_another_strategy_is_one
         answer.get_by_label("Ask again with another strategy").select_option("consensus")
         page.locator("article").nth(2).wait_for()
         page.locator("article").first.filter(has_text="consensus").wait_for()
+        assert page.input_value("#strategy") == "rag"  # of the next question
 
 
 def test_the_reader_shows_documents_as_text(page: Any) -> None:

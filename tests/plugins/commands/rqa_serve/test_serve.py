@@ -204,6 +204,24 @@ def test_a_reader_that_writes_nothing_answers_the_last_question(packaged: Servin
     assert body["choices"][0]["message"]["content"].startswith("Bo Renn[^1]")
 
 
+def test_a_question_at_the_end_of_a_template_is_asked_alone(packaged: Serving) -> None:
+    text = "Use the context to answer briefly.\n\nContext: none\n\nQuestion: Who was the keeper?\nHelpful Answer:"
+    reply = post(packaged, "/chat/completions", json={"model": "rqa/rag", "messages": asked(text)}).json()
+    assert reply["choices"][0]["message"]["content"].startswith("Bo Renn")
+
+
+def test_a_running_server_answers_from_what_changed(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "club.md").write_text("# The club\n\nThe club has 64 members.\n")
+    with serving(tmp_path, "--docs", docs) as running:
+        body = {"question": "How many members does the club have?"}
+        assert "64" in post(running, "/rqa/ask", json=body).json()["answer"]
+        (docs / "club.md").write_text("# The club\n\nThe club has 71 members.\n")
+        time.sleep(2.1)  # a pause after which it looks at the files again
+        assert "71" in post(running, "/rqa/ask", json=body).json()["answer"]
+
+
 def test_a_document_cannot_add_images_or_links(packaged: Serving) -> None:
     body = post(packaged, "/chat/completions", json={"model": "rqa/rag", "messages": asked("Who was the keeper?")})
     content = body.json()["choices"][0]["message"]["content"]
@@ -339,6 +357,11 @@ def test_an_invalid_request_is_refused_with_the_reason(
 ) -> None:
     refused = post(server, "/chat/completions", **options)
     assert refused.status_code == status and words in refused.json()["error"]["message"]
+
+
+def test_an_unknown_field_of_a_question_is_refused(server: Serving) -> None:
+    refused = post(server, "/rqa/ask", json={"question": "x", "strategie": "rag"})
+    assert refused.status_code == 400 and "strategie" in refused.json()["error"]["message"]
 
 
 def test_more_requests_than_may_wait_are_refused(tmp_path: Path, model: Server) -> None:
