@@ -35,8 +35,8 @@ def new_session(
 ) -> Session:
     """Return a session that is not entered yet. Index `docs` first, in an index of their own.
 
-    Without `docs`, `fresh` updates the configured indexes with what changed, where that is quick. Then, and with `docs`,
-    the session does so again before a question that comes after a pause.
+    Without `docs`, `fresh` updates the configured indexes with what changed, where that is quick. With either, the
+    session does so again before a question that comes after a pause.
 
     `named`: the caller names the retriever, which ignores a question's own passages and has to index `docs`.
     `reading`: options of the retriever that say which files of `docs` it leaves out.

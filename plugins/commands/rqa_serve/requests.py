@@ -68,7 +68,7 @@ def task_reply(message: str) -> str | None:
 
 
 def without_context(message: str) -> str:
-    """Return the question in a template of a front end or a chain, after a context, or `message` if it is no template."""
+    """Return the question in a template of a front end or a chain, or `message` if it is no template."""
     if asked := _TEMPLATE.search(message, max(0, len(message) - _LONGEST_END)):
         return asked[1]
     before, end, after = message.rpartition("</context>")

@@ -25,6 +25,10 @@ __all__ = ["Completion", "Turn", "Understood", "completed", "understood"]
 _PROMPTS = Path(__file__).with_name("prompts")
 _TURNS, _CHARACTERS = 8, 1000  # turns that a model reads, and characters of each
 _LEAD = re.compile(r"[A-Z][\w ]{5,30}: ")  # Probably: 1871
+_SMALL_TALK = re.compile(
+    r"\W*(?:hello|hi|hey|good (?:morning|day|afternoon|evening)|(?:many )?thanks|thank you(?: very much)?|bye|ok)\W*",
+    re.IGNORECASE,
+)
 _NO_ANSWER = re.compile(r"Not sure|No passage|.*\?\Z", re.DOTALL)
 
 
@@ -41,9 +45,10 @@ class Understood:
         """What to reply instead of an answer, None if the question can be answered."""
         if not self.unknown:
             return None
-        return Answer(
-            None, reason=f'What does "{self.unknown}" stand for? Ask the whole question.', question=self.question
-        )
+        reason = f'What does "{self.unknown}" stand for? Ask the whole question.'
+        if _SMALL_TALK.fullmatch(self.unknown):
+            reason = "That is no question. Ask what your documents may answer."
+        return Answer(None, reason=reason, question=self.question)
 
 
 async def understood(session: Session, question: str, earlier: Sequence[Message], *, follow: bool = True) -> Understood:
@@ -52,9 +57,11 @@ async def understood(session: Session, question: str, earlier: Sequence[Message]
     Raises InputError if it is too long, and CallError if the reader fails.
     """
     check_question(question)
+    toolbox = session.toolbox("reader")
+    if not toolbox.generative and _SMALL_TALK.fullmatch(question):  # a word of it stands in some text
+        return Understood(question, unknown=question)
     if not (earlier and follow):
         return Understood(question)
-    toolbox = session.toolbox("reader")
     if not toolbox.generative:
         complete = completed(question, _turns(earlier))
         return Understood(complete.question, unknown=complete.unknown)

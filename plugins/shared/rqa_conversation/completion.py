@@ -51,8 +51,9 @@ _EMPTY_IT = re.compile(
     re.I,
 )
 _CLAUSE = re.compile(r"\b(?:and|if|when|while|because|after|before)\b|[,;]", re.I)
-# A property whose owner the conversation names: what are the symptoms?
-_UNOWNED = re.compile(r"((?i:what|who)(?: is| are| was| were|['’]s) the [a-z -]+?)\s*\?")
+# A property whose owner the question before defines: what is anemia? What are the symptoms?
+_UNOWNED = re.compile(r"((?i:what)(?: is| are| was| were|['’]s) the [a-z -]+?)\s*\?")
+_DEFINITION = re.compile(r"what(?: is| are|['’]s) (?!the\b|a\b|an\b|your\b|our\b|my\b)[\w' -]+\?", re.I)
 _MOST_ALONE = 3  # words of a fragment that does not begin with "and"
 _MOST_WORDS = 7  # of a fragment, or of an answer that can be what a pronoun means
 
@@ -83,6 +84,9 @@ def completed(question: str, turns: Sequence[Turn]) -> Completion:
     words = _words(rest)
     if not words:
         return Completion(question, question.strip() if opened else "")
+    if words[0].lower() == "if" and "?" in rest and "," not in words and len(words) <= _MOST_WORDS:
+        before = _words(turns[-1].question)
+        return _asked_again(before, (len(before), len(before)), ["if", *words[1:]])
     is_english = not _ENGLISH.isdisjoint(word.lower() for word in _words(turns[-1].question))
     if _is_fragment(words) and len(words) <= (_MOST_WORDS if opened else "?" in rest and _MOST_ALONE) and is_english:
         return _from_fragment(question, rest, words, turns)
@@ -169,6 +173,7 @@ def _phrases(words: Sequence[str], start: int, end: int, before: str, lower: Seq
     asks = next((word for word in lower[:start] if word in _QUESTION), "")
     auxiliary = next((word for word in lower[:start] if word in _AUXILIARY), "")
     after = end
+    end -= bool(auxiliary) and lower[end - 2 : end] == ["take", "place"]
     if auxiliary and end - start - first > 1 and (before in _AUXILIARY or end == len(words)):
         names = [at for at in range(start, end) if _is_name(words[at])]
         last = lower[end - 1]  # does the Tarpan X | cost, may a hotel in Germany | cost
@@ -184,6 +189,10 @@ def _phrases(words: Sequence[str], start: int, end: int, before: str, lower: Seq
                 end = start + 1
             else:
                 end -= 1
+    elif not first and auxiliary and before in _SPEAKERS:  # may I | bring a dog
+        start += 1
+    elif not first and not auxiliary and before == "many" and end - start == 2:  # how many people | fit
+        end -= 1
     elif not first and before in ("who", "what", "which"):  # who | founded, but: which room | has
         start += before == "who" or not (_AUXILIARY | {"of"}).intersection(lower[end : end + 1])
     if end - start > 1 and re.fullmatch(r"[a-z]{3,}ly", words[end - 1]):  # an adverb
@@ -245,7 +254,7 @@ def _answer_entity(turn: Turn) -> str:
     answer = turn.answer.strip().rstrip(".")
     words = _words(answer)
     if not words or len(words) > _MOST_WORDS:
-        named = [part.text for part in _parts(words) if part.is_name and part.start]
+        named = [part.text for part in _parts(words) if part.words[0][0].isupper() and (part.start or part.words[1:])]
         fresh = [name for name in named if name.lower() not in turn.question.lower()]
         return fresh[0] if len(fresh) == 1 else ""
     if words[0][0].isdigit() or words[0].lower() in ("yes", "no") or words[0].lower() in _PREPOSITIONS:
@@ -271,7 +280,7 @@ def _person(turn: Turn, words: list[str], pronoun: str, used: str) -> str:
     if first in ("who", "whose", "which") and _is_person(entity):
         return entity
     named = [part.text for part in _parts(words) if part.is_name and part.start and _is_person(part.text)]
-    return named[-1] if named else entity if first == "who" else ""
+    return named[-1] if named else entity if first == "who" and _is_person(entity) else ""
 
 
 def _place(turn: Turn, words: list[str], pronoun: str, used: str) -> str:
@@ -342,7 +351,7 @@ def _with_antecedents(question: str, turns: Sequence[Turn]) -> Completion:
 
 def _with_owner(question: str, last: Turn) -> str:
     """Return a question about a property with its owner: what are the symptoms | of anemia?"""
-    asked = _UNOWNED.fullmatch(question.strip())
+    asked = _UNOWNED.fullmatch(question.strip()) if _DEFINITION.fullmatch(last.question.strip()) else None
     about = _subject(_words(last.question)) if asked else None
     if not asked or not about or _parts(_words(asked[1]))[1:] or about.nouns.intersection(map(_stem, _words(asked[1]))):
         return question
@@ -430,7 +439,7 @@ def _with_article(words: list[str], target: _Part) -> list[str]:
         return words
     names = [at for at, word in enumerate(target.words) if _is_name(word)]
     if names and len(words) == 1 and _is_name(words[0]) and not target.nouns & {_stem(word) for word in words}:
-        return [*target.words[: names[0]], *words]
+        return [*target.words[: names[0]], *words, *target.words[names[-1] + 1 :]]
     if not names and target.words[0].lower() in _ARTICLES and not any(map(_is_name, words)):
         return [target.words[0], *words]
     return words

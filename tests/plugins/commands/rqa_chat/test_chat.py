@@ -199,10 +199,10 @@ def test_a_follow_up_shows_how_it_was_understood_and_the_arrow_key_brings_that_b
     with chatting(tmp_path) as terminal:
         terminal.ask("/sources", "There is no answer yet.")
         assert "→" not in terminal.ask("When was the lighthouse built?", PASSAGE)
-        assert "→ Who was the engineer of the lighthouse?" in terminal.ask("Who was the engineer?", PASSAGE)
+        assert "→ Who was the lighthouse's engineer?" in terminal.ask("Who was its engineer?", PASSAGE)
         assert 'What does "she" stand for?' in terminal.ask("And is she alive?", "Ask the whole question.")
         terminal.type("\x1b[A\x1b[A")
-        terminal.until("Who was the engineer of the lighthouse?")
+        terminal.until("Who was the lighthouse's engineer?")
 
 
 def test_no_follow_asks_each_question_as_it_is(tmp_path: Path) -> None:

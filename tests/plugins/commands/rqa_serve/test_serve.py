@@ -210,6 +210,12 @@ def test_a_question_at_the_end_of_a_template_is_asked_alone(packaged: Serving) -
     assert reply["choices"][0]["message"]["content"].startswith("Bo Renn")
 
 
+@pytest.mark.parametrize("said", ["Hello!", "thanks"])
+def test_small_talk_is_no_question(packaged: Serving, said: str) -> None:
+    reply = post(packaged, "/rqa/ask", json={"question": said}).json()
+    assert reply["answer"] is None and "no question" in reply["reason"] and not reply["closest"]
+
+
 def test_a_running_server_answers_from_what_changed(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

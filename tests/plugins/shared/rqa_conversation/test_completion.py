@@ -46,6 +46,9 @@ def understood(*said: str) -> str:
         ("Where was Ludwig Amrein born?", "When?", "When was Ludwig Amrein born?"),
         ("Are dogs allowed in the cafe?", "Why?", "Why are dogs allowed in the cafe?"),
         ("Where is the room Cedar?", "How many seats?", "How many seats does the room Cedar have?"),
+        ("Can I bring a dog?", "and a cat?", "Can I bring a cat?"),
+        ("How much is a Bench membership?", "And Wheel?", "How much is a Wheel membership?"),
+        ("How much is the weekend?", "And if it rains?", "How much is the weekend if it rains?"),
     ],
 )
 def test_a_part_takes_the_place_of_its_like(before: str, follow_up: str, whole: str) -> None:
@@ -64,6 +67,9 @@ def test_a_part_takes_the_place_of_its_like(before: str, follow_up: str, whole: 
         ("How many plots does the club have?", "How much does one cost?", "How much does a plot cost?"),
         ("What is anemia?", "What are the symptoms?", "What are the symptoms of anemia?"),
         ("Can anemia be cured?", "What are its causes?", "What are anemia's causes?"),
+        ("How many people fit in Otter?", "When was it bought?", "When was Otter bought?"),
+        ("When does the whisk workshop take place?", "Who leads it?", "Who leads the whisk workshop?"),
+        ("Who was elected? | Piet Larkham was elected chair with 58 votes.", "Is he old?", "Is Piet Larkham old?"),
     ],
 )
 def test_a_pronoun_takes_what_the_last_question_or_answer_is_about(before: str, follow_up: str, whole: str) -> None:
@@ -84,6 +90,8 @@ def test_a_follow_up_of_a_follow_up_goes_on_from_its_completion() -> None:
         "Is there a bus?",
         "What is the ACL?",
         "winter tyres",
+        "Who is the treasurer?",
+        "What is the deadline?",
         "Thanks",
         "Wie viele Plätze hat Birke?",
     ],
