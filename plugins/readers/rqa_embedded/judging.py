@@ -56,7 +56,7 @@ class Judge(Encoder):
         measures say of each other is worked out.
         """
         aligned = [align(*pair) for pair in pairs]
-        read = [(own.claim, text) for own, (_, text) in zip(aligned, pairs, strict=True) if own.depends_on_words]
+        read = [(each.claim, each.text) for each in aligned if each.depends_on_words]
         judged = iter(self._recent.get(read, read, self._judge_words))
         return [each.weighed(next(judged) if each.depends_on_words else _UNREAD) for each in aligned]
 

@@ -16,6 +16,7 @@ from robust_qa import Judgment
 from robust_qa.kit import content_terms, is_row, is_yes_no, sentences
 
 from .claims import CLAUSE_END
+from .columns import of_asked_columns
 from .reading import values, without
 from .values import Relation, Value, relate
 
@@ -31,9 +32,10 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """A claim with the values of a text in place of its own, and what these say of it."""
+    """A claim with the values of a text in place of its own, and what these say of it. `text`: what is to be judged."""
 
     claim: str
+    text: str
     standing: Standing
     verbatim: bool = False
     related: bool = True  # the text is about the claim's subject, so that it can contradict it
@@ -67,12 +69,13 @@ _BEST = (Relation.EQUAL, Relation.IMPLIED, Relation.WITHIN, Relation.OVERLAPPING
 
 
 def align(claim: str, text: str) -> Aligned:
-    """Return `claim`, or a question that wants yes or no, with the values of `text`."""
+    """Return `claim`, or a question that wants yes or no, with the values of `text`, of a row those it asks for."""
+    text = of_asked_columns(claim, text)
     own = values(claim)[:_MOST]
     if _bare(claim) in (_bare(text[start:end]) for start, end in sentences(text)):
-        return Aligned(claim, Standing.HOLD, verbatim=True)
+        return Aligned(claim, text, Standing.HOLD, verbatim=True)
     if not own:
-        return Aligned(claim, Standing.HOLD, related=_related(claim, text))
+        return Aligned(claim, text, Standing.HOLD, related=_related(claim, text))
     is_question = _is_question(claim)
     standings: dict[Standing, list[Value]] = {}
     found = _matched(claim, own, text)
@@ -91,7 +94,7 @@ def align(claim: str, text: str) -> Aligned:
     if standing is Standing.EXCLUDED and (is_of_another or (not is_question and _is_negated(claim))):
         standing = Standing.OPEN
     is_bare = standing is not Standing.MISSING or not values(text)  # 30 EUR do not deny that it costs 40 USD
-    return Aligned(claim, standing, related=is_bare and _related(claim, text))
+    return Aligned(claim, text, standing, related=is_bare and _related(claim, text))
 
 
 def _is_question(claim: str) -> bool:

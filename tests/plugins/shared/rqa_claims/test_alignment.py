@@ -8,6 +8,7 @@ from robust_qa import Judgment
 from rqa_claims import Standing, align
 
 HOURS = "Open Monday to Saturday 8 am to 10 pm, Sunday 9 am to 8 pm."
+ROW = "Item: Ten-session card; Heron (GBP): 120.00; Otter (GBP): 95.00"
 CLUB = "In 2019 the club had 80 members, in 2021 it had 95 members."
 
 
@@ -76,3 +77,21 @@ def test_words_and_values_make_the_verdict() -> None:
 def test_what_stands_there_word_for_word_is_supported() -> None:
     claim = "The hall was opened on 12 May 1998."
     assert align(claim, f"{claim} It is open from 07:30.").weighed(Judgment(0.1, 0.9)).supported > 0.99
+
+
+@pytest.mark.parametrize(
+    ("claim", "left"),
+    [
+        ("A ten-session card for Otter costs £120.", "Item: Ten-session card; Otter (GBP): 95.00"),
+        ("Is Otter open in the week?", "Item: Ten-session card; Otter (GBP): 95.00"),
+        ("A ten-session card costs £120.", ROW),
+    ],
+)
+def test_a_row_is_read_in_the_columns_that_the_claim_names(claim: str, left: str) -> None:
+    assert align(claim, ROW).text == left
+
+
+def test_a_value_of_another_column_is_excluded() -> None:
+    assert align("A ten-session card for Otter costs £120.", ROW).standing is Standing.EXCLUDED
+    hours = "Day: Wednesday; Heron: 14:00-21:00; Otter: closed"
+    assert align("Is Otter open on Wednesday?", hours).text == "Day: Wednesday; Otter: closed"
