@@ -21,6 +21,7 @@ from .values import Relation, Value, relate
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _CODE = re.compile(r"(?<![\w-])([A-Z]{1,4})-?\d{1,6}(?![\w-])")
+_PRONOUN = re.compile(r"\s*(?:It|Its|He|His|She|Her|They|Their)\b")
 _ITEM = re.compile(r"[-*+•–]\s|\d{1,3}[.)]\s")  # the mark of a list
 _DATES = ("date", "yearday")
 _FRAMES = ("date", "yearday", "weekday", "version", "label")
@@ -60,11 +61,14 @@ class Asked:
         # "tank 4" names one of a series; "4 tanks" and "aged 4" do not
         measured = " ".join(each.text for each in values(question) if not each.kind.startswith(("label", "number")))
         apart = {word.text for word in _words(measured) if word.is_label}
-        named = ((one, other) for one, other in pairwise(found) if one.term and other.term)
-        pairs = tuple(pair for pair in named if not pair[0].text[0].isdigit() and pair[1].text not in apart)
+        beside = ((one, other) for one, other in pairwise(found) if one.term and other.term)
+        pairs = tuple(pair for pair in beside if not pair[0].text[0].isdigit() and pair[1].text not in apart)
         told = frozenset[tuple[str, str]]().union(*map(_told, texts))
         known = {term for pair in told for term in pair}
-        names = frozenset(each.term for each in found[1:] if each.term in known and each.text[:1].isupper())
+        # the first word of a claim, too, if the texts never have it as a common word
+        common = {word for text in texts for word in _WORD.findall(text) if word.islower()}
+        named = [each for number, each in enumerate(found) if number or each.text.lower() not in common]
+        names = frozenset(each.term for each in named if each.term and each.term in known and each.text[:1].isupper())
         times = tuple(each for each in values(question) if each.kind.startswith(_FRAMES))
         own = frozenset(each.term for each in found if each.term)
         days = [each for each in times if each.kind.startswith(_DATES)]
@@ -97,7 +101,13 @@ class Asked:
         """Return whether the sentence of characters `start` to `end` of a passage is about another thing."""
         first, last = whole_sentence_at(passage.text, start, end)
         above = heading_above(passage, first)
-        return self.is_about_another(passage.text[first:last], start - first, above, passage.source)
+        is_another = self.is_about_another(passage.text[first:last], start - first, above, passage.source)
+        return is_another or self.is_it_another(passage, first)
+
+    def is_it_another(self, passage: Passage, start: int) -> bool:
+        """Return whether the sentence at character `start` begins with a pronoun for another name: "It seats six"."""
+        named = _antecedent(passage.text, start) if self.names else ""
+        return bool(named) and self._another_name(named, {*content_terms(f"{passage.title} {passage.source}")})
 
     def has_others(self, text: str) -> bool:
         """Return whether `text` is about several members of a series that is named: line 4 and 7, Red and Blue Room."""
@@ -227,7 +237,10 @@ def _is_of(asked: Value, told: Value) -> bool:
 
 
 def of_the_same(claim: str, units: Sequence[tuple[Quote, str]], passages: Sequence[Passage]) -> list[tuple[Quote, str]]:
-    """Return the parts of `passages` without those about another thing than a claim, or a question, names."""
+    """Return the parts of `passages` without those about another thing than a claim, or a question, names.
+
+    One that begins with a pronoun has the sentence before it that says what it is about.
+    """
     asked = replace(Asked.of(claim, [passage.text for passage in passages]), is_claim=True)
     terms = {*content_terms(claim)}
     shared = {
@@ -243,9 +256,23 @@ def of_the_same(claim: str, units: Sequence[tuple[Quote, str]], passages: Sequen
         own = shared.get((unit.passage, unit.start))
         if own is not None and any(own < more for (number, _), more in shared.items() if number == unit.passage):
             return True  # another row has more of the words
-        return asked.is_about_another(text, 0, heading_above(passage, unit.start), passage.source)
+        if text == passage.text and any(asked.is_it_another(passage, start) for start, _ in sentences(text)):
+            return True  # its sentences are read alone
+        above = heading_above(passage, unit.start)
+        return asked.is_about_another(text, 0, above, passage.source) or asked.is_it_another(passage, unit.start)
 
-    return [(unit, text) for unit, text in units if not is_other(unit, text)]
+    kept = [(unit, text) for unit, text in units if not is_other(unit, text)]
+    whole = {passage.text for passage in passages}
+    before = [text not in whole and _antecedent(passages[unit.passage].text, unit.start) for unit, text in kept]
+    return [(unit, f"{named} {text}" if named else text) for (unit, text), named in zip(kept, before, strict=True)]
+
+
+def _antecedent(text: str, start: int) -> str:
+    """Return the sentence that the pronoun at character `start` goes back to, "" if there is no such pronoun."""
+    if not _PRONOUN.match(text, start):
+        return ""
+    before = (text[first:last] for first, last in reversed(sentences(text)) if first < start)
+    return next((sentence for sentence in before if not _PRONOUN.match(sentence)), "")
 
 
 def heading_above(passage: Passage, start: int) -> str:

@@ -9,6 +9,7 @@ from os.path import commonprefix
 from pathlib import PurePath
 
 from robust_qa import PROBABLE
+from robust_qa.kit import content_terms, sentences
 from rqa_claims import dates, edition_of, versions_in
 
 from .sources import Source, Statement
@@ -28,6 +29,7 @@ class Editions:
     """
 
     def __init__(self, question: str, sources: Sequence[Source]) -> None:
+        self._sources = sources
         paths = [_parts(source) for source in sources]
         common = len(commonprefix([parts[:-1] for parts in paths]))  # noqa: RUF071 (of parts, not of characters)
         self._of = {
@@ -73,9 +75,24 @@ class Editions:
         said = list(statements)
         for each in said:
             others = (other for other in said if self._replaces(other.source, each.source))
-            old = not self._is_named(each) and any(self._named or _says(other, each) for other in others)
+            is_taken = any(self._named or _says(other, each) for other in others) or self._is_told_anew(each)
+            old = is_taken and not self._is_named(each)
             (history if old else kept).append(each)
         return kept, history
+
+    def _is_told_anew(self, old: Statement) -> bool:
+        """Return whether the edition that is asked for has a sentence with the same words of the question.
+
+        A reader may not understand it, and yet the old sentence is not in force.
+        """
+        asked = {*content_terms(self._question)}
+        own = asked.intersection(*(content_terms(each.quote) for each in old.citations[:1]))
+        newer = (source for source in self._sources if len(own) > 1 and self._replaces(source, old.source))
+        return any(
+            own <= {*content_terms(source.text[first:last])}
+            for source in newer
+            for first, last in sentences(source.text)
+        )
 
     def is_past(self, statement: Statement) -> bool:
         """Return whether a statement is of an edition that is marked as a draft or as past, beside one that is not."""

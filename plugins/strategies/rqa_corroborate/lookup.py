@@ -76,12 +76,12 @@ def _empty(question: str, asked: Set[str], passages: Sequence[Passage]) -> Answe
     """Return that the row that a question names has no cell in the column that it names, if just one row is named."""
     units = {passage.text[slice(*span)]: passage.title for passage in passages for span in sentences(passage.text)}
     rows = [(title, cells) for unit, title in units.items() if is_row(unit) and (cells := cells_of(unit))]
-    columns = dict.fromkeys(column for _, cells in rows for column, _ in cells if _about(column, asked))
+    columns = dict.fromkeys((title, column) for title, cells in rows for column, _ in cells if _about(column, asked))
     named = [
         f"{title} has no {column} for {name}."
         for title, cells in rows
-        for column in columns
-        if column not in dict(cells)
+        for table, column in columns
+        if table == title and column not in dict(cells)
         for name in [cell for _, cell in cells if says_cell(question, cell)]
     ]
     return Answer(None, reason=named[0]) if len(named) == 1 else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from robust_qa import Passage
-from rqa_claims import Asked
+from robust_qa.kit import closest_texts
+from rqa_claims import Asked, of_the_same
 from rqa_claims.neighbours import heading_above
 
 TENTS = "The red tent is free of charge. The blue tent costs 30 EUR."
@@ -91,3 +92,22 @@ def test_the_heading_above_a_sentence_is_that_in_its_passage() -> None:
     passage = Passage(text, title="Our lines", lines=(0, 0, 3, 0, 0, 0, 7))
     assert heading_above(passage, text.index("5:12")) == "Our lines > Line 4"
     assert heading_above(passage, text.index("5:50")) == "Our lines > Line 7"
+
+
+SEATS = (
+    "Heron is the big cabin by the jetty. It is wood-fired and seats fourteen. "
+    "Otter is the barrel at the top of the bank. It has an electric heater and seats six."
+)
+
+
+@pytest.mark.parametrize(("name", "own"), [("Heron", "It is wood-fired"), ("Otter", "It has an electric")])
+def test_a_pronoun_stands_for_what_the_sentence_before_it_is_about(name: str, own: str) -> None:
+    passage = Passage(SEATS)
+    other = {"It is wood-fired": "It has an electric", "It has an electric": "It is wood-fired"}[own]
+    asked = Asked.of(f"How many does {name} seat?", [SEATS])
+    assert not asked.is_astray(passage, SEATS.index(own), SEATS.index(own) + 2)
+    assert asked.is_astray(passage, SEATS.index(other), SEATS.index(other) + 2)
+    units = closest_texts(f"{name} seats six.", [passage], 9, 4)
+    judged = [text for _, text in of_the_same(f"{name} seats six.", units, [passage])]
+    assert SEATS not in judged and all(text.startswith(name) for text in judged)
+    assert any(own in text for text in judged)

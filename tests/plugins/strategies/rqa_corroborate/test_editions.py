@@ -28,3 +28,16 @@ def test_the_edition_that_is_asked_for_answers(name: str, tmp_path: Path) -> Non
     assert folder.get("sure") in (None, given.text is not None)
     assert all(other in given.reason for other in folder.get("other", ()))
     assert not any(other in given.reason for other in folder.get("apart", ()))
+
+
+def test_what_the_one_in_force_tells_in_other_words_is_not_told_by_the_one_before(tmp_path: Path) -> None:
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "archive" / "rules-2023.md").write_text(
+        "# House rules 2023\n\nJumping from the end of the jetty is allowed from May to September.\n"
+    )
+    (tmp_path / "rules.md").write_text(
+        "# House rules (in force from 1 April 2026)\n\nJumping from the jetty is forbidden all year.\n"
+    )
+    given = robust_qa.ask("Can I jump off the jetty in July?", docs=tmp_path, strategy="corroborate")
+    assert given.text in (None, "No") and (given.best_guess is None or given.best_guess.text == "No")
+    assert "does not say" not in given.reason

@@ -51,6 +51,12 @@ def test_an_empty_cell_is_told(ask: Any) -> None:
     assert given["reason"].endswith("has no Budget for Archive.")
 
 
+def test_a_table_without_the_column_has_no_empty_cell_in_it(ask: Any, tmp_path: Path) -> None:
+    (tmp_path / "phones.csv").write_text("Extension,Owner\n12,Archive\n14,Sales\n")
+    assert ask("What is the extension of Archive?")["reason"].count("has no Extension") == 0
+    assert ask("What is the budget of Archive?")["reason"].endswith("budget has no Budget for Archive.")
+
+
 def test_a_document_that_says_something_else_is_heard(ask: Any, tmp_path: Path) -> None:
     (tmp_path / "minutes.md").write_text("The budget of Logistics is 900,000 EUR, the board decided.\n")
     given = ask("What is the budget of Logistics?")
