@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .corpora import Corpora
 
 _ANSWERS = 500  # that links lead to
+_DOORS = "Programs ask /v1/chat/completions or /v1/rqa/ask; /v1 belongs to the address."
 _LARGEST_FILE = 64 << 20  # bytes of a dropped file
 
 
@@ -201,15 +202,17 @@ class _Pages:
 
     def _strategy(self, model: str) -> str:
         """Return the strategy of that model. Raises ApiError if there is none."""
-        if model not in self._models:
+        name = model if model in self._models else f"rqa/{model}"
+        if name not in self._models:
             known = ", ".join(self._models)
             raise ApiError(404, f"There is no model {model!r}. The models are {known}.", code="model_not_found")
-        return self._models[model]
+        return self._models[name]
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
-        error = ApiError(error.status_code, f"{error.detail}: {request.method} {request.url.path}")
+        hint = f". {_DOORS}" if error.status_code == 404 else ""
+        error = ApiError(error.status_code, f"{error.detail}: {request.method} {request.url.path}{hint}")
     elif isinstance(error, RqaError):
         error = api_error(error)
     assert isinstance(error, ApiError)

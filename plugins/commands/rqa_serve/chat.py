@@ -56,7 +56,8 @@ class Completion:
         page = page_of(answer, self._base, asked=self._question)
         message = {"role": "assistant", "content": page.text, "refusal": None, "annotations": page.annotations}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-        return {**self._head, "object": "chat.completion", "choices": [choice], "usage": _usage(usage)}
+        known = {"usage": _usage(usage), "rqa": _told(answer)}
+        return {**self._head, "object": "chat.completion", "choices": [choice], **known}
 
     async def events(self) -> AsyncIterator[bytes]:
         """Yield the completion as events. Raises RqaError or ApiError."""
@@ -75,7 +76,7 @@ class Completion:
         answer, usage = answering.result()
         page = page_of(answer, self._base, asked=self._question, sent=sent)
         yield self._chunk({"content": page.text[len(sent) :], "annotations": page.annotations})
-        yield self._chunk({}, finish="stop")
+        yield self._chunk({}, finish="stop", rqa=_told(answer))
         if self._counted:
             yield as_event({**self._head, "object": "chat.completion.chunk", "choices": [], "usage": _usage(usage)})
         yield b"data: [DONE]\n\n"
@@ -92,9 +93,14 @@ class Completion:
             answer = await self._metrics.counted(self._remote.run(answering))
             return answer, alone.usage + answer.usage
 
-    def _chunk(self, delta: Mapping[str, Any], finish: str | None = None) -> bytes:
+    def _chunk(self, delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return as_event({**self._head, "object": "chat.completion.chunk", "choices": [choice]})
+        return as_event({**self._head, "object": "chat.completion.chunk", "choices": [choice], **more})
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    """Return what a program needs to tell an answer from none; a client of OpenAI's ignores the field."""
+    return {"answer": answer.text, "confidence": answer.confidence, "abstained": answer.abstained}
 
 
 def _usage(usage: Usage) -> dict[str, int]:

@@ -16,7 +16,7 @@ _NAME = r"(?!(?:This|That|It|He|She)\b)(?:The )?[A-Z][\w’'-]+(?: (?:of (?:the 
 _FORMS = (
     (re.compile(rf"({_NAME}) (was|were) (\w+ed|built|made) in \d{{4}}\b"), "When {1} {0} {2}?"),
     (re.compile(r"The ([a-z]+ )?(\w+(?:er|or|ist|ant|man)) (is|was) [A-Z]\w+ [A-Z]\w+"), "Who {2} the {0}{1}?"),
-    (re.compile(rf"({_NAME}) (is|was) the [a-z]"), "What {1} {0}?"),
+    (re.compile(rf"((?:The {_NAME})|(?:{_NAME} of {_NAME})) (is|was) the [a-z]"), "What {1} {0}?"),
 )
 _SHOWN = 3
 

@@ -206,7 +206,7 @@ def test_a_follow_up_is_shown_as_it_was_understood_and_can_be_changed(page: Any)
 def test_a_follow_up_may_be_asked_as_typed_and_a_conversation_begin_anew(page: Any) -> None:
     asked(page, "When was the lighthouse built?")
     asked(page, "And Skerry Hall?").get_by_role("button", name="Ask as typed").click()
-    page.locator("article .answer").nth(2).wait_for()
+    page.locator("article:not([aria-busy]) .answer").nth(2).wait_for()
     assert page.locator("article").first.locator(".understood").count() == 0
     page.click("summary")
     page.click("#anew")
@@ -218,7 +218,7 @@ def test_what_is_typed_while_an_answer_comes_stays(page: Any) -> None:
     page.fill("#question", "Who was the keeper?")
     page.keyboard.press("Enter")
     page.keyboard.type("When was ")
-    page.wait_for_selector("article .answer")
+    page.wait_for_selector("article:not([aria-busy]) .answer")
     page.keyboard.type("the lighthouse built?")
     assert page.input_value("#question") == "When was the lighthouse built?"
     page.keyboard.press("Enter")

@@ -216,6 +216,19 @@ def test_small_talk_is_no_question(packaged: Serving, said: str) -> None:
     assert reply["answer"] is None and "no question" in reply["reason"] and not reply["closest"]
 
 
+def test_a_program_can_tell_an_answer_from_none(packaged: Serving) -> None:
+    with openai.OpenAI(base_url=packaged.url, api_key="none") as client:
+        for question, answer in (("Who was the keeper?", "Bo Renn"), ("What does the ferry cost?", None)):
+            whole = client.chat.completions.create(model="rag", messages=asked(question))
+            assert whole.model_extra and whole.model_extra["rqa"]["answer"] == answer
+            *_, last = client.chat.completions.create(model="rqa/rag", messages=asked(question), stream=True)
+            assert last.model_extra and last.model_extra["rqa"]["abstained"] is (answer is None)
+
+
+def test_a_page_that_is_not_there_names_those_that_are(packaged: Serving) -> None:
+    assert "/v1/chat/completions" in post(packaged, "/responses", json={}).json()["error"]["message"]
+
+
 def test_a_running_server_answers_from_what_changed(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
