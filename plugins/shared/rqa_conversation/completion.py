@@ -47,7 +47,7 @@ _TIME = re.compile(r"(?:1\d|20)\d\d|(?:mon|tues|wednes|thurs|fri|satur|sun)days?
 _RANK = re.compile(r"\w+est|first|last|next")
 _EMPTY_IT = re.compile(
     r"\bit (?:possible|necessary|allowed|safe|legal|better|worth|hard|easy|important|good|bad|true) (?:to|that)\b"
-    r"|(?<=what time is )it\b|\bit (?:take|matter|rain|snow)s?\b(?! ?\?)",
+    r"|(?<=what time is )it\b|\bit that\b|\bit (?:take|matter|rain|snow)s?\b(?! ?\?)",
     re.I,
 )
 _CLAUSE = re.compile(r"\b(?:and|if|when|while|because|after|before)\b|[,;]", re.I)

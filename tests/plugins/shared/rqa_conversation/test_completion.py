@@ -86,6 +86,7 @@ def test_a_follow_up_of_a_follow_up_goes_on_from_its_completion() -> None:
         "Who changes the code of the bicycle cellar?",
         "How long does it take to become a nurse?",
         "Is it possible to park overnight?",
+        "How often is it that Alf Bunce sweeps the chimney?",
         "What is CBT and how does it work?",
         "Is there a bus?",
         "What is the ACL?",
