@@ -177,7 +177,8 @@ def test_the_markdown_of_a_model_is_rendered_and_loads_nothing(browser: Any, tmp
 
 
 def test_a_cell_of_a_table_is_shown_with_its_header_and_row(browser: Any, tmp_path: Path) -> None:
-    (tmp_path / "budget.csv").write_text("Department,Budget\nLogistics,815 EUR\nSales,120 EUR\n")
+    rows = "Archive,,none\nLogistics,815 EUR,\nSales,120 EUR,cut\n"
+    (tmp_path / "budget.csv").write_text(f"Department,Budget,Note\n{rows}")
     with (
         serving(tmp_path, "--docs", tmp_path / "budget.csv") as running,
         opened(browser, running.url.removesuffix("v1")) as page,
@@ -188,6 +189,10 @@ def test_a_cell_of_a_table_is_shown_with_its_header_and_row(browser: Any, tmp_pa
         assert answer.locator("td").all_inner_texts() == ["Logistics", "815 EUR"]
         assert answer.locator("td mark").inner_text() == "815 EUR"
         assert barriers(page) == []
+        answer.locator("cite a").first.click()
+        page.wait_for_selector("#text .hit")
+        assert page.locator("#text th").count() == 3  # one table, with empty cells
+        assert page.locator("#text tr").all_inner_texts()[2].split("\t") == ["Logistics", "815 EUR", ""]
 
 
 def test_a_follow_up_is_shown_as_it_was_understood_and_can_be_changed(page: Any) -> None:
