@@ -84,8 +84,7 @@ class Asked:
         `above` are the title and the headings, which may name the right one, or another. The name of `source` may, too.
         """
         around = {*content_terms(f"{above} {source}")}
-        row = dict(cells_of(sentence))
-        if any(row.get(column, "") and row[column] not in cells for column, cells in self.keys):
+        if self.is_other_row(sentence):
             return True
         is_headed_otherwise = self._another_thing(above, {*content_terms(sentence)}, is_heading=True)
         if is_headed_otherwise or self._another_name(sentence, around):
@@ -96,6 +95,11 @@ class Asked:
             or self._another_code(text, above)
             for text in dict.fromkeys((sentence, _clause(sentence, start)))
         )
+
+    def is_other_row(self, unit: str) -> bool:
+        """Return whether it is a row of a table about another thing than the row that the question names."""
+        row = dict(cells_of(unit)) if self.keys else {}
+        return any(row.get(column, "") and row[column] not in cells for column, cells in self.keys)
 
     def is_astray(self, passage: Passage, start: int, end: int) -> bool:
         """Return whether the sentence of characters `start` to `end` of a passage is about another thing."""
@@ -252,7 +256,7 @@ def of_the_same(claim: str, units: Sequence[tuple[Quote, str]], passages: Sequen
     def is_other(unit: Quote, text: str) -> bool:
         passage = passages[unit.passage]
         if text == passage.text and "\n" in text:
-            return asked.has_others(text)
+            return asked.has_others(text) or any(asked.is_other_row(text[slice(*span)]) for span in sentences(text))
         own = shared.get((unit.passage, unit.start))
         if own is not None and any(own < more for (number, _), more in shared.items() if number == unit.passage):
             return True  # another row has more of the words

@@ -111,3 +111,10 @@ def test_a_pronoun_stands_for_what_the_sentence_before_it_is_about(name: str, ow
     judged = [text for _, text in of_the_same(f"{name} seats six.", units, [passage])]
     assert SEATS not in judged and all(text.startswith(name) for text in judged)
     assert any(own in text for text in judged)
+
+
+def test_a_table_is_judged_by_the_row_that_is_named() -> None:
+    table = "Day: Monday; Library: closed; Cafe: 9-17\nDay: Tuesday; Library: 10-18; Cafe: closed"
+    question, passages = "Is the library open on Tuesday?", [Passage(table)]
+    units = of_the_same(question, closest_texts(question, passages, 9, 4), passages)
+    assert [text for _, text in units] == [table.split("\n")[1]]
