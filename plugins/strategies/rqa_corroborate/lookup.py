@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from robust_qa.kit import cells_of, cite_quote, content_terms, is_row, is_yes_no
 from rqa_claims import says_cell
 
 _SURE = 0.9  # 12 of 13 cells were right that questions by others looked up in tables; the other one wanted yes or no
+_UNIT = re.compile(r"\([^()]*\)")  # of "Price (EUR)"
 _YES_NO = frozenset("yes no true false".split())
 
 
@@ -88,5 +90,5 @@ def _empty(question: str, asked: Set[str], passages: Sequence[Passage]) -> Answe
 
 
 def _about(column: str, asked: Set[str]) -> bool:
-    terms = set(content_terms(column))
+    terms = set(content_terms(_UNIT.sub("", column)))
     return bool(terms) and terms <= asked

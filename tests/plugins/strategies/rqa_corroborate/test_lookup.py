@@ -41,6 +41,18 @@ def test_the_answer_is_the_cell_with_its_column_and_row(
     assert given["citations"][0]["quote"].count("Department: ") == 1  # the row alone
 
 
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [("How much is a ten-session card for Otter?", "95.00"), ("What is the Heron price of a towel?", "2.00")],
+)
+def test_the_unit_of_a_column_is_not_asked_for(ask: Any, tmp_path: Path, question: str, value: str) -> None:
+    prices = (
+        "Item,Heron (GBP),Otter (GBP)\nSingle session,14.00,11.00\nTen-session card,120.00,95.00\nTowel,2.00,3.00\n"
+    )
+    (tmp_path / "prices.csv").write_text(prices)
+    assert ask(question)["answer"] == value
+
+
 def test_a_cell_that_several_rows_have_is_not_looked_up(ask: Any) -> None:
     assert (ask("What is the budget of the site Kiel?")["table_cell"] or {}).get("value") != "1,200,000 EUR"
 
