@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,6 +23,7 @@ from rqa_conversation import understood
 
 from .capacity import Capacity
 from .chat import Completion
+from .corpora import Corpora, folder_of
 from .examples import examples
 from .metrics import Metrics
 from .requests import ApiError, Ask, Chat, api_error, body, read
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
     from robust_qa.answering import Session, Watcher
 
-    from .corpora import Corpora
 
 _ANSWERS = 500  # that links lead to
 _DOORS = "Programs ask /v1/chat/completions or /v1/rqa/ask; /v1 belongs to the address."
@@ -117,13 +115,13 @@ class _Pages:
     async def documents(self, request: Request) -> Response:
         remote = self._corpora.all
         names = [*await remote.run(self._session.files())]
-        whole = [Path(name) for name in names if Path(name).is_absolute()]
-        folder = os.path.commonpath([path.parent for path in whole]) if whole and len(whole) == len(names) else ""
+        top, files = folder_of(names)
+        folder = str(top) if files and len(files) == len(names) else ""
         shown = await remote.run(examples(self._session)) if names else []
         parts = self._session.components
         kept = any(parts.recorder(name) for name in parts.host.names("recorder"))
-        parts_of = {"folders": self._corpora.folders(names), "dropped": self._corpora.dropped}
-        return _json({"count": len(names), "folder": folder, "examples": shown, "history": kept, **parts_of})
+        where = {"folder": folder, "folders": self._corpora.folders(names), "dropped": self._corpora.dropped}
+        return _json({"count": len(names), "examples": shown, "history": kept, **where})
 
     async def keep(self, request: Request) -> Response:
         content = await body(request, _LARGEST_FILE)  # another site's page may not send a PUT

@@ -87,8 +87,7 @@ class Corpora:
             parts.check_filters(parts.retriever_names(), ["within"])
         except ConfigError:
             return []
-        whole = [Path(name) for name in names if Path(name).is_absolute()]
-        top = Path(os.path.commonpath([path.parent for path in whole])) if whole else Path()
+        top, whole = folder_of(names)
         found = {top / path.relative_to(top).parts[0] for path in whole if path.parent != top}
         return sorted(map(str, found))[:_MOST_FOLDERS]
 
@@ -121,7 +120,7 @@ class Corpora:
                 indexed = await self._further[self.dropped].session.files()
                 if str(file) not in indexed:
                     raise InputError(f"Found no text in {plain}.", hint="`rqa help` lists the formats that are read.")
-            except BaseException:
+            except BaseException:  # also when cancelled: what is not indexed is not kept
                 file.unlink()
                 raise
 
@@ -132,3 +131,9 @@ class Corpora:
                 self._stack.callback(shutil.rmtree, options["index"], ignore_errors=True)
         await self._stack.enter_async_context(session)
         self._further[folder] = Remote(session)
+
+
+def folder_of(names: Sequence[str]) -> tuple[Path, list[Path]]:
+    """Return the folder that holds all files among `names`, which may be addresses, too, and these files."""
+    files = [Path(name) for name in names if Path(name).is_absolute()]
+    return Path(os.path.commonpath([file.parent for file in files])) if files else Path(), files

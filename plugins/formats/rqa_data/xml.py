@@ -99,7 +99,8 @@ def _add(blocks: Blocks, element: _Element, level: int) -> None:
         if child.children or child.attributes:
             _add(blocks, child, level + 1)
         elif child.text != title:
-            is_value = 1 == counts[child.name] < len(element.children) and len(child.text.split()) <= _VALUE
+            is_alone = counts[child.name] == 1 and len(element.children) > 1  # with its name, among others
+            is_value = is_alone and len(child.text.split()) <= _VALUE
             blocks.option(child.name if is_value else "", child.text, child.line)
 
 

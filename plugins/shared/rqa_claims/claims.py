@@ -76,7 +76,7 @@ class Claim:
 def _alike(one: Value, other: Value) -> bool:
     """Return whether one date has the other in it, as 1871 has 14 November 1871, or one is the other as a bound.
 
-    "About 500" is told as 500.
+    "About 500" counts as 500.
     """
     relation = relate(one, other)
     if {one.kind, other.kind} <= {"date", "yearday"}:

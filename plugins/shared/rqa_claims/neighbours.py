@@ -21,7 +21,7 @@ from .values import Relation, Value, relate
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _CODE = re.compile(r"(?<![\w-])([A-Z]{1,4})-?\d{1,6}(?![\w-])")
-_PRONOUN = re.compile(r"\s*(?:It|Its|He|His|She|Her|They|Their)\b")
+_PRONOUN = re.compile(r"(?:It|Its|He|His|She|Her|They|Their)\b")
 _ITEM = re.compile(r"[-*+•–]\s|\d{1,3}[.)]\s")  # the mark of a list
 _DATES = ("date", "yearday")
 _FRAMES = ("date", "yearday", "weekday", "version", "label")
@@ -65,10 +65,9 @@ class Asked:
         pairs = tuple(pair for pair in beside if not pair[0].text[0].isdigit() and pair[1].text not in apart)
         told = frozenset[tuple[str, str]]().union(*map(_told, texts))
         known = {term for pair in told for term in pair}
+        capital = [each for each in found if each.term and each.term in known and each.text[:1].isupper()]
         # the first word of a claim, too, if the texts never have it as a common word
-        common = {word for text in texts for word in _WORD.findall(text) if word.islower()}
-        named = [each for number, each in enumerate(found) if number or each.text.lower() not in common]
-        names = frozenset(each.term for each in named if each.term and each.term in known and each.text[:1].isupper())
+        names = frozenset(each.term for each in capital if each is not found[0] or not _is_common(each.text, texts))
         times = tuple(each for each in values(question) if each.kind.startswith(_FRAMES))
         own = frozenset(each.term for each in found if each.term)
         days = [each for each in times if each.kind.startswith(_DATES)]
@@ -110,7 +109,7 @@ class Asked:
 
     def is_it_another(self, passage: Passage, start: int) -> bool:
         """Return whether the sentence at character `start` begins with a pronoun for another name: "It seats six"."""
-        named = _antecedent(passage.text, start) if self.names else ""
+        named = _antecedents(passage.text).get(start, "") if self.names else ""
         return bool(named) and self._another_name(named, {*content_terms(f"{passage.title} {passage.source}")})
 
     def has_others(self, text: str) -> bool:
@@ -260,23 +259,30 @@ def of_the_same(claim: str, units: Sequence[tuple[Quote, str]], passages: Sequen
         own = shared.get((unit.passage, unit.start))
         if own is not None and any(own < more for (number, _), more in shared.items() if number == unit.passage):
             return True  # another row has more of the words
-        if text == passage.text and any(asked.is_it_another(passage, start) for start, _ in sentences(text)):
+        if text == passage.text and any(asked.is_it_another(passage, start) for start in _antecedents(text)):
             return True  # its sentences are read alone
         above = heading_above(passage, unit.start)
         return asked.is_about_another(text, 0, above, passage.source) or asked.is_it_another(passage, unit.start)
 
     kept = [(unit, text) for unit, text in units if not is_other(unit, text)]
     whole = {passage.text for passage in passages}
-    before = [text not in whole and _antecedent(passages[unit.passage].text, unit.start) for unit, text in kept]
+    before = [
+        "" if text in whole else _antecedents(passages[unit.passage].text).get(unit.start, "") for unit, text in kept
+    ]
     return [(unit, f"{named} {text}" if named else text) for (unit, text), named in zip(kept, before, strict=True)]
 
 
-def _antecedent(text: str, start: int) -> str:
-    """Return the sentence that the pronoun at character `start` goes back to, "" if there is no such pronoun."""
-    if not _PRONOUN.match(text, start):
-        return ""
-    before = (text[first:last] for first, last in reversed(sentences(text)) if first < start)
-    return next((sentence for sentence in before if not _PRONOUN.match(sentence)), "")
+@lru_cache(maxsize=256)
+def _antecedents(text: str) -> dict[int, str]:
+    """Return for the start of each sentence that begins with a pronoun the one before that says what it stands for."""
+    found: dict[int, str] = {}
+    named = ""
+    for start, end in sentences(text):
+        if not _PRONOUN.match(text, start):
+            named = text[start:end]
+        elif named:
+            found[start] = named
+    return found
 
 
 def heading_above(passage: Passage, start: int) -> str:
@@ -287,6 +293,10 @@ def heading_above(passage: Passage, start: int) -> str:
     headings = [line for line, number in numbered if not number and line.strip() and any(passage.lines)]
     own = [item] if _ITEM.match(item) else []  # "- T-022 lent to the archive. Insured for 2,400 EUR."
     return " > ".join([passage.title, *headings[-1:], *own])
+
+
+def _is_common(word: str, texts: Sequence[str]) -> bool:
+    return any(word.lower() in _WORD.findall(text) for text in texts)
 
 
 def _before_names(names: Set[str], texts: Sequence[str]) -> Iterator[str]:

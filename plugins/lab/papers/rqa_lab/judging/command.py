@@ -138,7 +138,7 @@ async def _judge(by: Judge, asked: Asked, answer: str | None) -> dict[str, Any]:
         return Said(claim, bool(golds), found)
 
     async def wanted(fact: Sequence[str]) -> Wanted:
-        """Any wording of the fact will do. A language model is told of all at once."""
+        """Return where the fact stands, in any of its wordings, which a language model reads together."""
         wordings = [" or ".join(fact)] if isinstance(by, Model) else fact
         told = [await by.entailing(question, text, [answer or "", *passages]) for text in wordings]
         places = frozenset().union(*told)
